@@ -1,0 +1,52 @@
+"""The system under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from ragauge.core.model import Model
+from ragauge.core.sample import Chunk, Question, Response, RetrievedContext
+
+
+class SystemInfo(Model):
+    """A system's card, for manifests: kind, settings, and a fingerprint of whatever could change its answers."""
+
+    name: str
+    kind: str  # reference, callable, http, replay, langchain …
+    settings: dict[str, Any] = Field(default_factory=dict)
+    fingerprint: str
+    model: str | None = None
+
+
+@runtime_checkable
+class System(Protocol):
+    """The thing under test. With `context` given, it answers from that context and retrieves nothing."""
+
+    def info(self) -> SystemInfo:
+        """Who this is."""
+        ...
+
+    async def respond(self, question: Question, /, *, context: RetrievedContext | None = None) -> Response:
+        """Retrieve and answer; raises `SystemFailed` when it cannot."""
+        ...
+
+
+@runtime_checkable
+class HasCorpus(Protocol):
+    """A system that can show its chunks, so that evidence can be resolved and labels checked."""
+
+    def corpus(self) -> Iterable[Chunk]:
+        """Every chunk of the index, in a stable order; `start`/`end`/`document` set where known."""
+        ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """A system or judge that holds a client, an index or a file open."""
+
+    async def aclose(self) -> None:
+        """Let go of it."""
+        ...
