@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
 from ragauge.core.model import Model
 from ragauge.core.sample import Sample
@@ -29,6 +29,7 @@ class Need(StrEnum):
 class MetricInfo(Model):
     """A metric's card: it is written into the manifest, so that a run can be read without the metric installed.
 
+    `needs` cannot be missing; `uses` is read where it is there (labels instead of a judge, a reference that helps).
     `better` says which direction is an improvement ("none": a description, never gated by default).
     `kind`: "fraction" for graded values, "rate" when each value is 0 or 1.
     """
@@ -37,12 +38,17 @@ class MetricInfo(Model):
     title: str
     version: int = 1
     needs: frozenset[Need]
+    uses: frozenset[Need] = frozenset()
     low: float = 0.0
     high: float = 1.0
     better: Literal["higher", "lower", "none"] = "higher"
     kind: Literal["fraction", "rate", "number"] = "fraction"
     half: Literal["retrieval", "generation", "both"]
     source: str = ""
+
+    @field_serializer("needs", "uses", when_used="json")
+    def _in_order(self, needs: frozenset[Need]) -> list[str]:
+        return sorted(need.value for need in needs)
 
 
 @runtime_checkable
