@@ -1,1 +1,1 @@
-"""store."""
+"""Bytes ↔ models: run directories, tables, TREC files, caches."""

@@ -1,0 +1,122 @@
+"""One pass over the rows into columns of numbers: everything that reads a run starts here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragauge.core.metric import MetricSpec
+from ragauge.core.run import Manifest, Record
+from ragauge.core.sample import Usage
+from ragauge.core.score import Scored, Unscored
+from ragauge.errors import Reason
+
+
+@dataclass
+class Column:
+    """One metric over a run: a value for each scored item (mean over its repeats), a reason for each other one.
+
+    `repeats` holds the single values where an item was judged more than once. `parts` are sums of the numeric details.
+    """
+
+    key: str
+    spec: MetricSpec
+    values: dict[str, float] = field(default_factory=dict)
+    unscored: dict[str, Reason] = field(default_factory=dict)
+    repeats: dict[str, list[float]] = field(default_factory=dict)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, item_id: str, score: Scored | Unscored) -> None:
+        """Count one score in."""
+        if isinstance(score, Unscored):
+            if item_id not in self.values:
+                self.unscored[item_id] = score.reason
+            return
+        self.unscored.pop(item_id, None)
+        values = self.repeats.setdefault(item_id, [])
+        values.append(score.value)
+        self.values[item_id] = sum(values) / len(values)
+        for name, part in score.details.items():
+            if isinstance(part, int | float) and not isinstance(part, bool):
+                self.parts.setdefault(name, []).append(float(part))
+
+    @property
+    def n_asked(self) -> int:
+        """Items asked: scored and not."""
+        return len(self.values) + len(self.unscored)
+
+
+@dataclass
+class RunTable:
+    """A run as columns, without its texts. Lists and mappings are in input order."""
+
+    manifest: Manifest
+    columns: dict[str, Column]
+    ids: list[str] = field(default_factory=list)
+    questions: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
+    verified: dict[str, bool] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    latencies: dict[str, list[float]] = field(default_factory=dict)
+    judge_usage: Usage = field(default_factory=Usage)
+    system_usage: Usage = field(default_factory=Usage)
+    n_rows: int = 0
+    n_warnings: int = 0
+
+    def clusters_of(self, column: Column) -> list[str]:
+        """The cluster of each scored item, in the order of `column.values`."""
+        return [self.clusters[item_id] for item_id in column.values]
+
+
+def tabulate(manifest: Manifest, records: Iterable[Record]) -> RunTable:
+    """Read the rows once and keep their numbers: bounded by questions × metrics, whatever the texts weigh."""
+    table = RunTable(manifest, {spec.key: Column(spec.key, spec) for spec in manifest.metrics})
+    for record in records:
+        _add(table, record)
+    return table
+
+
+def columns(manifest: Manifest, records: Iterable[Record]) -> dict[str, Column]:
+    """Only the columns of `tabulate`."""
+    return tabulate(manifest, records).columns
+
+
+def _add(table: RunTable, record: Record) -> None:
+    sample = record.sample
+    item_id = sample.item.id
+    table.n_rows += 1
+    table.n_warnings += len(record.warnings)
+    if item_id not in table.questions:
+        table.ids.append(item_id)
+        table.questions[item_id] = sample.item.question
+        table.tags[item_id] = sample.item.tags
+        table.clusters[item_id] = cluster_of(record)
+        table.verified[item_id] = sample.item.verified
+    if record.error:
+        table.errors[item_id] = record.error
+    for key, column in table.columns.items():
+        score = record.scores.get(key)
+        if score is not None:
+            column.add(item_id, score)
+    for used in record.used.values():
+        table.judge_usage = table.judge_usage + used.usage
+    table.system_usage = table.system_usage + sample.response.usage
+    for name in ("retrieval_ms", "generation_ms", "total_ms"):
+        value = getattr(sample.response, name)
+        if value is not None:
+            table.latencies.setdefault(name, []).append(value)
+
+
+def cluster_of(record: Record) -> str:
+    """What a question shares with others: its first gold document; without one, it stands alone."""
+    item, labels = record.sample.item, record.sample.labels
+    if item.sources:
+        return item.sources[0]
+    relevant = _relevant(labels.documents)
+    return relevant if relevant is not None else f"question:{item.id}"
+
+
+def _relevant(grades: Mapping[str, Any] | None) -> str | None:
+    return next((document for document, grade in (grades or {}).items() if grade > 0), None)

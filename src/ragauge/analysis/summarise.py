@@ -1,0 +1,93 @@
+"""The summary of a run: a pure function of its manifest and its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ragauge.analysis.columns import Column, RunTable, tabulate
+from ragauge.analysis.thresholds import Threshold, Thresholds, judge_value
+from ragauge.core.run import Estimate, Manifest, MetricResult, Record, Summary
+from ragauge.stats.intervals import mean_interval
+
+#: How many of the worst rows of a metric a summary names.
+N_WORST = 5
+
+
+def summarise(manifest: Manifest, records: Iterable[Record]) -> Summary:
+    """Every metric with its interval, what could not be scored and why, usage and latency."""
+    return summarise_table(tabulate(manifest, records))
+
+
+def summarise_table(table: RunTable) -> Summary:
+    """The same, from a table that is there already."""
+    manifest = table.manifest
+    thresholds = Thresholds.model_validate(manifest.thresholds) if manifest.thresholds else Thresholds()
+    n_expected = manifest.dataset.n_items
+    n_verified = sum(table.verified.values())
+    return Summary(
+        n_rows=table.n_rows,
+        n_failed_rows=len(table.errors),
+        metrics={key: _result(table, column, thresholds.of(key)) for key, column in table.columns.items()},
+        usage=table.judge_usage,
+        system_usage=table.system_usage,
+        latency_ms=_latencies(table),
+        share_unverified=1 - n_verified / len(table.ids)
+        if table.ids and manifest.dataset.n_verified is not None
+        else None,
+        complete=n_expected is None or table.n_rows >= n_expected * manifest.repeats,
+    )
+
+
+def _result(table: RunTable, column: Column, threshold: Threshold | None) -> MetricResult:
+    info = column.spec.info
+    values = list(column.values.values())
+    estimate = None
+    notes: list[str] = []
+    if values:
+        # Clusters only where they repeat: questions about one document share its luck.
+        clusters = table.clusters_of(column)
+        shared = clusters if len(set(clusters)) < len(clusters) else None
+        estimate = mean_interval(values, clusters=shared, kind=info.kind)
+    value = estimate.value if estimate else None
+    verdict = judge_value(value, threshold, info.better) if value is not None else "none"
+    if verdict != "none" and threshold and estimate and _inside(threshold.good, estimate):
+        notes.append(f"the interval holds the threshold {threshold.good:g}: more questions would settle it")
+    return MetricResult(
+        key=column.key,
+        estimate=estimate,
+        n_asked=column.n_asked,
+        unscored=dict(sorted(Counter(column.unscored.values()).items())),
+        parts={name: sum(parts) / len(parts) for name, parts in sorted(column.parts.items())},
+        worst=_worst(column),
+        better=info.better,
+        half=info.half,
+        threshold=threshold.good if threshold and info.better != "none" else None,
+        verdict=verdict,
+        notes=tuple(notes),
+    )
+
+
+def _inside(value: float, estimate: Estimate) -> bool:
+    return estimate.low is not None and estimate.high is not None and estimate.low <= value <= estimate.high
+
+
+def _worst(column: Column) -> tuple[str, ...]:
+    info = column.spec.info
+    if info.better == "none":
+        return ()
+    sign = 1.0 if info.better == "higher" else -1.0
+    best = info.high if info.better == "higher" else info.low
+    ranked = sorted(column.values.items(), key=lambda entry: (sign * entry[1], entry[0]))
+    return tuple(item_id for item_id, value in ranked if value != best)[:N_WORST]
+
+
+def _latencies(table: RunTable) -> dict[str, float]:
+    """p50 and p95 of each latency in milliseconds (nearest rank)."""
+    out: dict[str, float] = {}
+    for name, values in table.latencies.items():
+        ordered = sorted(values)
+        for percent in (50, 95):
+            rank = max(1, -(-percent * len(ordered) // 100))
+            out[f"{name.removesuffix('_ms')}_p{percent}"] = ordered[rank - 1]
+    return out

@@ -1,0 +1,149 @@
+"""Carry out a planned run on this machine: bounded, resumable, every row on disk as soon as it is finished."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ragauge.core.run import Record
+from ragauge.core.sample import GoldenItem, Labels, Response, Sample
+from ragauge.core.score import Unscored
+from ragauge.core.system import System
+from ragauge.engine.plan import MetricPlan
+from ragauge.engine.score import failed_scores, score_sample
+from ragauge.errors import Reason, SampleError, TimedOut
+from ragauge.store.jsonl import JsonlWriter
+
+Resolve = Callable[[GoldenItem, Response], Labels]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row to make. `sample` is there already when recorded outputs are scored."""
+
+    index: int
+    item: GoldenItem
+    repeat: int = 0
+    sample: Sample | None = None
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a run is carried out: who answers, what is computed, how labels become ids, how much at once.
+
+    `timeout_s` limits one answer of the system; waiting for a free place never counts.
+    """
+
+    plan: MetricPlan
+    resolve: Resolve
+    system: System | None = None
+    concurrency: int = 8
+    timeout_s: float | None = None
+
+
+@dataclass
+class Progress:
+    """How far a run is. `spent` is set when a budget ended it early."""
+
+    n_done: int = 0
+    spent: str | None = None
+
+
+Told = Callable[[Record, int], None]
+
+
+async def execute(execution: Execution, jobs: Iterable[Job], writer: JsonlWriter, told: Told) -> Progress:
+    """Make every job's row and append it; `told(record, n_done)` after each.
+
+    At most `concurrency` jobs are held at once, so memory does not grow with their number. A bug in a metric or a
+    system stops everything and is raised; rows that are finished by then are on disk.
+    """
+    progress = Progress()
+    source: Iterator[Job] = iter(jobs)
+
+    async def worker() -> None:
+        while progress.spent is None:
+            job = next(source, None)
+            if job is None:
+                return
+            record = await make_record(execution, job)
+            spent = _budget_reason(record)
+            if spent is not None:
+                progress.spent = spent  # this row is left out: a resumed run makes it whole
+                return
+            writer.append(record.model_dump_json(exclude_defaults=True))
+            progress.n_done += 1
+            told(record, progress.n_done)
+            await asyncio.sleep(0)  # judges that never wait must not starve the others
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(execution.concurrency):
+                group.create_task(worker())
+    except* Exception as errors:
+        raise _first(errors) from None
+    return progress
+
+
+async def make_record(execution: Execution, job: Job) -> Record:
+    """Ask (unless recorded), resolve the labels, score."""
+    if job.sample is not None:
+        response = job.sample.response
+    else:
+        assert execution.system is not None
+        try:
+            response = await _respond(execution, execution.system, job.item)
+        except SampleError as error:
+            empty = Sample(item=job.item, response=Response(), repeat=job.repeat)
+            scores = failed_scores(execution.plan, error)
+            return Record(index=job.index, sample=empty, scores=scores, error=str(error.message), attempt=job.attempt)
+    labels = execution.resolve(job.item, response)
+    sample = Sample(item=job.item, response=response, labels=labels, repeat=job.repeat)
+    scores, used = await score_sample(execution.plan, sample)
+    return Record(
+        index=job.index,
+        sample=sample,
+        scores=scores,
+        used=used,
+        warnings=(*labels.notes, *sample_warnings(sample)),
+        attempt=job.attempt,
+    )
+
+
+async def _respond(execution: Execution, system: System, item: GoldenItem) -> Response:
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(execution.timeout_s):
+            response = await system.respond(item.ask())
+    except TimeoutError:
+        raise TimedOut(f"the system did not answer within {execution.timeout_s:g} s") from None
+    if response.total_ms is None:
+        elapsed = round((time.perf_counter() - started) * 1000, 3)
+        response = response.model_copy(update={"total_ms": elapsed})
+    return response
+
+
+def sample_warnings(sample: Sample) -> list[str]:
+    """What is odd about a sample, for its row."""
+    context = sample.response.context
+    if context is None:
+        return []
+    n_twice = len(context) - len(context.ids)
+    return [f"{n_twice} retrieved chunk ids came twice; each counts once, at its best rank"] if n_twice else []
+
+
+def _budget_reason(record: Record) -> str | None:
+    for score in record.scores.values():
+        if isinstance(score, Unscored) and score.reason is Reason.BUDGET_SPENT:
+            return score.detail or "the budget is spent"
+    return None
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
