@@ -78,15 +78,15 @@ def proportion_interval(k: int, n: int, method: ProportionMethod = "wilson", *, 
     return Estimate(value=k / n, low=low, high=high, level=level, n=n, method=name)
 
 
-def jeffreys_bounds(k: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Equal-tailed Beta(k + ½, n − k + ½) limits; 0 at k = 0 and 1 at k = n; [0, 1] when n = 0.
+def jeffreys_bounds(k: int, n: int, *, level: float = 0.95, closed: bool = True) -> tuple[float, float]:
+    """Equal-tailed Beta(k + ½, n − k + ½) limits. `closed`: 0 at k = 0 and 1 at k = n, so that k/n lies inside.
 
     >>> [round(x, 4) for x in jeffreys_bounds(27, 30)]
     [0.7566, 0.971]
     """
     tail = (1.0 - level) / 2.0
-    low = 0.0 if k == 0 else beta_quantile(tail, k + 0.5, n - k + 0.5)
-    high = 1.0 if k == n else beta_quantile(1.0 - tail, k + 0.5, n - k + 0.5)
+    low = 0.0 if closed and k == 0 else beta_quantile(tail, k + 0.5, n - k + 0.5)
+    high = 1.0 if closed and k == n else beta_quantile(1.0 - tail, k + 0.5, n - k + 0.5)
     return low, high
 
 
