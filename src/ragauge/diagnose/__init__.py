@@ -1,1 +1,1 @@
-"""diagnose."""
+"""Why: from numbers to which half is at fault and what to try first."""

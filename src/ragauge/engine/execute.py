@@ -38,8 +38,8 @@ class Execution:
     """
 
     plan: MetricPlan
-    resolve: Resolve
     system: System | None = None
+    resolve: Resolve | None = None
     concurrency: int = 8
     timeout_s: float | None = None
 
@@ -90,27 +90,31 @@ async def execute(execution: Execution, jobs: Iterable[Job], writer: JsonlWriter
 
 async def make_record(execution: Execution, job: Job) -> Record:
     """Ask (unless recorded), resolve the labels, score."""
-    if job.sample is not None:
-        response = job.sample.response
-    else:
-        assert execution.system is not None
-        try:
-            response = await _respond(execution, execution.system, job.item)
-        except SampleError as error:
-            empty = Sample(item=job.item, response=Response(), repeat=job.repeat)
-            scores = failed_scores(execution.plan, error)
-            return Record(index=job.index, sample=empty, scores=scores, error=str(error.message), attempt=job.attempt)
-    labels = execution.resolve(job.item, response)
-    sample = Sample(item=job.item, response=response, labels=labels, repeat=job.repeat)
+    try:
+        sample = await _sample(execution, job)
+    except SampleError as error:
+        empty = Sample(item=job.item, response=Response(), repeat=job.repeat)
+        scores = failed_scores(execution.plan, error)
+        return Record(index=job.index, sample=empty, scores=scores, error=error.message, attempt=job.attempt)
     scores, used = await score_sample(execution.plan, sample)
     return Record(
         index=job.index,
         sample=sample,
         scores=scores,
         used=used,
-        warnings=(*labels.notes, *sample_warnings(sample)),
+        warnings=(*sample.labels.notes, *sample_warnings(sample)),
         attempt=job.attempt,
     )
+
+
+async def _sample(execution: Execution, job: Job) -> Sample:
+    if job.sample is not None:
+        return job.sample.model_copy(update={"repeat": job.repeat})
+    if execution.system is None or execution.resolve is None:
+        raise TypeError("a job without a recorded sample needs a system and a way to resolve its labels")
+    response = await _respond(execution, execution.system, job.item)
+    labels = execution.resolve(job.item, response)
+    return Sample(item=job.item, response=response, labels=labels, repeat=job.repeat)
 
 
 async def _respond(execution: Execution, system: System, item: GoldenItem) -> Response:

@@ -1,0 +1,5 @@
+"""`python -m ragauge` is `ragauge`."""
+
+from ragauge.cli.main import main
+
+main()

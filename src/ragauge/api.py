@@ -1,0 +1,225 @@
+"""The library: evaluate, run, open a run. The command line and the notebook call the same functions.
+
+>>> import ragauge                                                                    # doctest: +SKIP
+>>> run = ragauge.evaluate("answers.jsonl", metrics=["faithfulness"], judge="embedded")   # doctest: +SKIP
+>>> run["faithfulness"].value, run["faithfulness"].low, run["faithfulness"].high      # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragauge.analysis.summarise import summarise
+from ragauge.analysis.thresholds import resolve_thresholds
+from ragauge.core.judge import Judge
+from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
+from ragauge.core.system import System
+from ragauge.dataset.golden import GoldenSet, load_golden
+from ragauge.dataset.recorded import read_samples
+from ragauge.diagnose.matrix import diagnose
+from ragauge.engine.parts import make_judge, make_system
+from ragauge.engine.plan import known_metrics
+from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
+from ragauge.engine.settings import RunSettings, Settings
+from ragauge.errors import RunError, SettingsError, UnknownName
+from ragauge.report.document import run_document
+from ragauge.report.words import counts, interval, number
+from ragauge.store.rundir import RunDir, find_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Metrics = Sequence[str | Mapping[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run read back. `run["faithfulness"]` is that metric's result; rows are streamed from disk."""
+
+    directory: RunDir
+    summary: Summary
+    ended_early: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The run's directory."""
+        return self.directory.path
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything that could have changed the numbers."""
+        return self.directory.manifest
+
+    @property
+    def diagnosis(self) -> list[Finding]:
+        """What is wrong, first things first."""
+        return diagnose(self.summary)
+
+    def rows(self) -> Iterator[Record]:
+        """Every row, in input order, one at a time."""
+        return self.directory.records()
+
+    def __getitem__(self, key: str) -> MetricResult:
+        results = self.summary.metrics
+        if key not in results:
+            raise UnknownName("metric in this run", key, results)
+        return results[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.summary.metrics
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.summary.metrics)
+
+    def __len__(self) -> int:
+        return len(self.summary.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document that `ragauge show --json` prints."""
+        return run_document(self.path, self.manifest, self.summary, self.diagnosis)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One line per row: id, question, answer, for each metric its value (or None) and `METRIC:unscored` (why)."""
+        from ragauge.report.frame import frame
+
+        return frame(self.manifest, self.rows())
+
+    def __repr__(self) -> str:
+        parts = (f"{key}={number(result.value)}" for key, result in self.summary.metrics.items())
+        return f"<Run {self.manifest.run}: {self.summary.n_rows} rows; {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(_html_line(key, result) for key, result in self.summary.metrics.items())
+        head = "".join(f"<th>{name}</th>" for name in ("metric", "value", "95 % interval", "n", "not scored"))
+        return f"<p>{escape(self.manifest.run)}</p><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _html_line(key: str, result: MetricResult) -> str:
+    cells = (key, number(result.value), interval(result.estimate), str(result.n), counts(result.unscored))
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def evaluate(
+    samples: Any,
+    metrics: Metrics | None = None,
+    judge: str | Judge | None = "embedded",
+    *,
+    golden: str | os.PathLike[str] | GoldenSet | None = None,
+    thresholds: Mapping[str, Any] | None = None,
+    out: str | os.PathLike[str] = "runs",
+    name: str = "evaluate",
+    concurrency: int = 8,
+    repeats: int = 1,
+    field_map: Mapping[str, str] | None = None,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Score recorded outputs: a file, a list of mappings, a DataFrame or a Hugging Face `Dataset`.
+
+    Works in scripts and notebooks, also while an event loop is running. Raises `UsageError` for input that cannot be
+    read, `RunError` when the run could not finish; a sample that cannot be judged is `Unscored`, never an exception.
+    """
+    settings = Settings(
+        judge=judge if isinstance(judge, str) else None,
+        metrics=list(metrics) if metrics is not None else None,  # type: ignore[arg-type]
+        thresholds=dict(thresholds or {}),
+        run=RunSettings(concurrency=concurrency, repeats=repeats),
+    )
+    options = make_options(settings, Path(out), "evaluate", name, judge=judge)
+    return score(samples, options, golden=golden, field_map=field_map, watcher=watcher)
+
+
+def score(
+    samples: Any,
+    options: Options,
+    *,
+    golden: str | os.PathLike[str] | GoldenSet | None = None,
+    field_map: Mapping[str, str] | None = None,
+    watcher: Watcher | None = None,
+) -> Run:
+    """`evaluate` with everything decided."""
+    known = load_golden(golden) if isinstance(golden, str | os.PathLike) else golden
+    stream = read_samples(samples, field_map=field_map, golden=known)
+    made = run_blocking(score_samples(stream, options, watcher or Silent()))
+    return finish(made)
+
+
+def run(
+    golden: str | os.PathLike[str] | GoldenSet,
+    system: System | Callable[..., Any] | None,
+    options: Options,
+    *,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Ask a system every golden question and score what it answers. `system` None: the one that the settings name."""
+    known = golden if isinstance(golden, GoldenSet) else load_golden(golden)
+    made = run_blocking(run_system(known, _as_system(system, options.settings), options, watcher or Silent()))
+    return finish(made)
+
+
+def make_options(
+    settings: Settings,
+    out: Path,
+    command: Any,
+    name: str,
+    *,
+    judge: str | Judge | None = None,
+    resume: RunDir | None = None,
+    retry_errors: bool = False,
+    shown_settings: dict[str, Any] | None = None,
+) -> Options:
+    """Settings → options: thresholds resolved, judge made."""
+    thresholds = resolve_thresholds(settings.thresholds, known_metrics())
+    made = judge if judge is not None and not isinstance(judge, str) else make_judge(settings)
+    return Options(
+        settings=settings,
+        thresholds=thresholds.model_dump(mode="json"),
+        judge=made,
+        out=out,
+        command=command,
+        resume=resume,
+        retry_errors=retry_errors,
+        name=name,
+        shown_settings=shown_settings,
+    )
+
+
+def finish(made: Made) -> Run:
+    """Summarise a run that was made, and write the summary beside its rows."""
+    summary = summarise(made.run.manifest, made.run.records())
+    made.run.save_summary(summary)
+    return Run(made.run, summary, made.progress.spent)
+
+
+def open_run(reference: str | os.PathLike[str] | None = None, base: str | os.PathLike[str] = "runs") -> Run:
+    """The run that `reference` names (a directory, a name in `base`, a part of one; None: the newest), read back."""
+    directory = find_run(os.fspath(reference) if reference is not None else None, Path(base))
+    return Run(directory, summarise(directory.manifest, directory.records()))
+
+
+def _as_system(system: Any, settings: Settings) -> System:
+    if system is None:
+        return make_system(settings)
+    if isinstance(system, System):
+        return system
+    if callable(system):
+        from ragauge.systems.callable import from_callable
+
+        return from_callable(system)
+    raise SettingsError(f"{system!r} is no system: it has no respond() and cannot be called")
+
+
+def check_rows_left(made: Run) -> None:
+    """Raise `RunError` when a budget ended the run early."""
+    if made.ended_early is not None:
+        raise RunError(
+            f"the run ended early: {made.ended_early}",
+            hint=f"Raise the budget, then continue with --resume {made.path}",
+        )
+
+
+__all__ = ["Run", "evaluate", "finish", "make_options", "open_run", "run", "score"]

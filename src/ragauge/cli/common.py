@@ -1,0 +1,59 @@
+"""What verbs share: printing, progress, options that mean the same everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else."
+)
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Where run directories go (default runs/).",
+)
+
+
+def printable(text: str) -> str:
+    """A message with control characters made visible, line ends kept."""
+    from ragauge.text.normalise import display
+
+    return "\n".join(display(line) for line in text.split("\n"))
+
+
+def emit_json(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> None:
+    """One JSON document on stdout. `rows` are streamed into its key "rows", so that they need not fit in memory."""
+    out = click.get_text_stream("stdout")
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    if rows is None:
+        out.write(text + "\n")
+        return
+    out.write(text[: text.rindex("\n}")] + ',\n  "rows": [')
+    for place, row in enumerate(rows):
+        out.write("," if place else "")
+        out.write("\n    " + json.dumps(row, ensure_ascii=False, allow_nan=False))
+    out.write("\n  ]\n}\n")
+
+
+def parse_overrides(pairs: Iterable[str]) -> dict[str, Any]:
+    """`--set system.reference.k=5 …` → dotted keys with YAML values."""
+    import yaml
+
+    from ragauge.errors import SettingsError
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise SettingsError(f"--set {pair!r}: write it as KEY=VALUE", hint="--set system.reference.k=10")
+        try:
+            found[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise SettingsError(f"--set {pair!r}: the value is no YAML: {error}") from None
+    return found

@@ -1,0 +1,85 @@
+"""`ragauge init`: something to start from."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+SETTINGS = """\
+# Settings of ragauge. Paths are relative to this file. `ragauge run` reads it; flags win over it.
+golden: golden.yaml        # questions, reference answers, gold evidence
+corpus: docs               # a folder of .md, .txt, .rst or .html files
+
+system:                    # the thing under test
+  reference:               # the built-in pipeline; or callable, replay (see docs/how-to/systems.md)
+    chunk_size: 800        # characters
+    chunk_overlap: 100
+    retrieval: dense       # dense | bm25 | hybrid
+    k: 5
+    rerank: none           # none | minilm
+    generator: extractive  # extractive | none
+
+judge: embedded            # no key, no network; or none
+
+# metrics: [recall@5, faithfulness, correctness]    # default: everything that the golden set can feed
+thresholds:
+  profile: general         # general | high_stakes
+run:
+  concurrency: 8
+  seed: 0
+"""
+
+GOLDEN = """\
+# One item per question. Only `id` and `question` are required; everything else adds metrics.
+- id: q1
+  question: How do I change the retention of the audit log?
+  answer: Set `audit.retention_days`; the default is 30 days.
+  # Evidence by quote survives re-chunking: say where the answer stands, word for word.
+  evidence:
+    - {document: configuration.md, quote: "`audit.retention_days` | 30"}
+  keywords: ["audit.retention_days", "30"]
+  tags: [lookup]
+  verified: false
+- id: q2
+  question: Which colour has the logo?
+  answerable: false        # the documents do not say: the right answer is to decline
+  tags: [unanswerable]
+  verified: false
+"""
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@click.option("--example", is_flag=True, help="Copy the shipped example (corpus, golden set, settings) instead.")
+def command(folder: Path, example: bool) -> int:
+    """Write ragauge.yaml and golden.yaml into FOLDER (default: here). Nothing is overwritten."""
+    from ragauge.errors import StoreError
+
+    names = ("ragauge.yaml", "golden.yaml") + (("corpus",) if example else ())
+    taken = [name for name in names if (folder / name).exists()]
+    if taken:
+        raise StoreError(f"{', '.join(taken)} exists already in {folder.resolve()}", hint="Name another folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if example:
+            _copy_example(folder)
+        else:
+            (folder / "ragauge.yaml").write_text(SETTINGS, encoding="utf-8")
+            (folder / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write into {folder}: {error.strerror or error}") from error
+    for name in names:
+        click.echo(f"wrote {folder / name}")
+    click.echo("Next: " + ("ragauge run" if example else "put your questions into golden.yaml, then: ragauge run"))
+    return 0
+
+
+def _copy_example(folder: Path) -> None:
+    from ragauge.cli.demo import example_folder
+
+    source = example_folder()
+    for name in ("ragauge.yaml", "golden.yaml"):
+        shutil.copyfile(source / name, folder / name)
+    shutil.copytree(source / "corpus", folder / "corpus", ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,0 +1,90 @@
+"""`ragauge`: verbs are loaded only when they are used, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from ragauge._version import __version__
+
+#: Verb → (module with a `command`, the line that `--help` shows).
+VERBS: dict[str, tuple[str, str]] = {
+    "init": ("ragauge.cli.init", "Write a ragauge.yaml to start from."),
+    "demo": ("ragauge.cli.demo", "Evaluate the shipped example: no key, no network."),
+    "run": ("ragauge.cli.run", "Ask a system every golden question, judge and score the answers."),
+    "score": ("ragauge.cli.score", "Score recorded outputs of a system."),
+    "show": ("ragauge.cli.show", "Show a run again, or list the runs."),
+    "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
+    "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
+    "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which a newcomer meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The verb's command, or None."""
+        if name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(VERBS[name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb, or an error that offers the nearest one."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from ragauge.errors import UnknownName
+
+            raise UnknownName("command", args[0], VERBS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with their lines, nothing imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, line) for verb, (_, line) in VERBS.items()])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ragauge")
+def cli() -> None:
+    """How often is your RAG system wrong, which half is at fault, and what should you change?
+
+    Start with `ragauge demo`, then `ragauge init`.
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line; turns deliberate errors into one message and an exit code."""
+    from ragauge.errors import RagaugeError
+
+    try:
+        code = cli.main(args=args, standalone_mode=False)
+    except RagaugeError as error:
+        _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped; every finished row is kept (--resume continues a run)", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone away: nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> Any:
+    from ragauge.cli.common import printable
+
+    click.echo(f"error: {printable(message)}", err=True)
+    sys.exit(code)

@@ -1,0 +1,94 @@
+"""What `run`, `demo` and `score` do alike: watch, report, decide the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragauge.cli.common import emit_json
+
+_SECRET_WORDS = ("key", "token", "secret", "password", "authorization")
+
+
+def carry_out(make: Callable[[Any], Any], *, as_json: bool, rows: bool, quiet: bool) -> int:
+    """Make a run with `make(watcher)`, print it, and give the exit code: 0, or 3 when it could not be judged."""
+    from ragauge.cli.watch import TerminalWatcher
+
+    watcher = TerminalWatcher(quiet=quiet)
+    try:
+        run = make(watcher)
+    finally:
+        watcher.close()
+    print_run(run, as_json=as_json, rows=rows)
+    return exit_code(run)
+
+
+def print_run(run: Any, *, as_json: bool, rows: bool) -> None:
+    """The report on stdout (or one JSON document), the directory last on stderr."""
+    from ragauge.report.document import row_documents
+
+    if as_json:
+        emit_json(run.to_dict(), row_documents(run.rows()) if rows else None)
+    else:
+        from ragauge.report.terminal import run_report, stdout_console
+
+        console = stdout_console()
+        console.print(run_report(run.path, run.manifest, run.summary, run.diagnosis))
+        if rows:
+            print_rows(run, console)
+    click.echo(str(run.path), err=True)
+
+
+def print_rows(run: Any, console: Any) -> None:
+    """A ✓/✗ line per row."""
+    from ragauge.analysis.rowcheck import check_row
+    from ragauge.analysis.thresholds import Thresholds
+    from ragauge.report.terminal import row_line
+
+    thresholds = Thresholds.model_validate(run.manifest.thresholds) if run.manifest.thresholds else Thresholds()
+    console.print()
+    for record in run.rows():
+        console.print(row_line(record, check_row(record, thresholds), max(100, console.width)))
+
+
+def exit_code(run: Any) -> int:
+    """3 when a budget ended it early, rows are missing, or nothing at all could be scored."""
+    if run.ended_early is not None:
+        click.echo(f"The run ended early: {run.ended_early}. Continue with --resume {run.path}", err=True)
+        return 3
+    if not any(result.estimate is not None for result in run.summary.metrics.values()):
+        click.echo("Nothing could be scored; `ragauge show --rows` says why, question by question.", err=True)
+        return 3
+    return 0
+
+
+def shown_settings(settings: Any) -> dict[str, Any]:
+    """The settings as they go into the manifest: variables not filled in, literal secrets struck out."""
+    shown: dict[str, Any] = _struck(settings.model_dump(mode="json", exclude_defaults=True))
+    return shown | {"base": str(settings.base)}
+
+
+def _struck(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _struck(entry, key.lower()) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_struck(entry, name) for entry in value]
+    secret = isinstance(value, str) and any(word in name for word in _SECRET_WORDS) and not value.startswith("${")
+    return "***" if secret and name not in ("keywords",) else value
+
+
+def restored_settings(manifest: Any) -> Any:
+    """The settings of a run, read back from its manifest. Raises `SettingsError` for struck-out secrets."""
+    from ragauge.engine.settings import Settings
+    from ragauge.errors import SettingsError
+
+    stored = dict(manifest.settings)
+    base = stored.pop("base", ".")
+    if "***" in str(stored):
+        raise SettingsError(
+            "a secret was struck out of that run's settings", hint="Write secrets as ${NAME} in ragauge.yaml to resume."
+        )
+    return Settings(**stored, base=Path(base))
