@@ -1,0 +1,403 @@
+"""Quantities in text: numbers with their units, money, dates, durations, versions, ranges; and whether two agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ragauge.text.units import (
+    CURRENCIES,
+    EXACT_UNITS,
+    MAGNITUDES,
+    MONTHS,
+    NUMBER_WORDS,
+    ORDINAL_WORDS,
+    PERCENT,
+    SCALE_WORDS,
+    UNITS,
+)  # fmt: skip
+
+Kind = Literal[
+    "number", "percent", "money", "date", "time", "version", "range", "ordinal", "duration", "bytes", "measure"
+]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity of a text, at `text[start:end]`.
+
+    `value` is in `unit` as written (magnitudes applied: `2k` is 2000). `unit` is the spelling as written, an ISO 4217
+    code for money, "%" for percentages, None for a bare number. A date's value is yyyymmdd, with zeros for what is not
+    said; a time's is minutes after midnight; a version's its first part. `high` is the upper end of a range.
+    """
+
+    value: float
+    unit: str | None
+    kind: Kind
+    start: int
+    end: int
+    text: str
+    high: float | None = None
+
+
+_MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
+_NUMBER_PATTERN = (
+    r"(?:\d{1,3}(?:[  \u202f'’]\d{3})+(?:[.,]\d{1,9})?|\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,3}(?:\.\d{3})+,\d{1,9}|"
+    r"\d{1,3}(?:\.000){2,5}|\d{1,30}(?:[.,]\d{1,12})?|\.\d{1,9})"
+)
+_WORD_NUMBER = "|".join(sorted({*NUMBER_WORDS, *SCALE_WORDS}, key=lambda name: (-len(name), name)))
+_CURRENCY_SIGN = r"(?:US\$|[$€£¥₹₩₽])"
+_CURRENCY_CODE = r"(?:USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|CNY|KRW)"
+_SCAN = re.compile(
+    # Two guards, by the first character, keep ordinary prose fast.
+    r"(?=[-−.$€£¥₹₩₽\dUEGJCIAV])(?:"
+    rf"(?P<iso>(?<![\w.-])(?P<iy>\d{{4}})-(?P<im>\d{{2}})(?:-(?P<id>\d{{2}}))?(?![\w-]|\.\d))"
+    rf"|(?P<dmy>(?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s|de\s)?(?P<m1>{_MONTH})\b\.?(?:,?\s(?:de\s)?(?P<y1>\d{{4}}))?(?![\w]))"
+    r"|(?P<numdate>(?<![\w./-])(?P<n1>\d{1,2})(?P<sep>[./-])(?P<n2>\d{1,2})(?P=sep)(?P<n3>\d{4})(?![\w/-]|\.\d))"
+    r"|(?P<time>(?<![\w:.])(?:(?P<h24>[01]?\d|2[0-3]):(?P<min>[0-5]\d)(?::[0-5]\d)?(?:\s?(?P<ap1>[ap])\.?m\b\.?)?|(?P<h12>1[0-2]|0?[1-9])\s?(?P<ap2>[ap])\.?m\b\.?)(?![\w:]))"
+    r"|(?P<version>(?<![\w.])(?!\d{1,3}(?:\.000){2,5}(?!\d))(?:v\.?\s?\d{1,9}(?:\.[\dx]{1,9}){0,5}|\d{1,9}(?:\.[\dx]{1,9}){2,5})(?:[-+][a-z][\w.]{0,20})?(?![\w]|\.\d))"
+    rf"|(?P<product>(?<=[A-Za-z+#]\s)\d{{1,4}}\.\d{{1,4}}(?![\w%]|\.\d|,\d|\s?(?:%|percent|times|{_CURRENCY_CODE})))"
+    r"|(?P<ordinal>(?<![\w.])\d{1,6}(?:st|nd|rd|th)\b)"
+    rf"|(?P<figure>(?P<cur1>{_CURRENCY_SIGN}\s?|\b{_CURRENCY_CODE}\s)?(?<![\w])(?<!\d[.,])(?P<minus>(?<![\w)\]%])[-−])?(?P<number>{_NUMBER_PATTERN}))"
+    r")|(?<!\w)(?=[a-z])(?:"
+    rf"(?P<mdy>\b(?P<m2>{_MONTH})\b\.?\s(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)(?:,?\s(?P<y2>\d{{4}}))?(?!\w))"
+    rf"|(?P<my>\b(?P<m3>{_MONTH})\b\.?,?\s(?:of\s|de\s)?(?P<y3>\d{{4}})(?!\w))"
+    rf"|(?P<words>\b(?:half\s(?:a|an)\s(?=[a-z])|(?:a|an)\s(?=hundred|thousand|million|billion|dozen)|(?=(?:{_WORD_NUMBER})\b))"
+    rf"(?:(?:{_WORD_NUMBER})\b(?:(?:\s|-|\sand\s)(?=(?:{_WORD_NUMBER})\b))?){{0,12}})"
+    rf"|(?P<ordword>\b(?:{'|'.join(ORDINAL_WORDS)})\b))",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    r"(?P<space>[  \u202f-]?)(?P<unit>[%$€£¥₹₩₽]|°?[^\W\d_]{1,20}(?:/[a-z]{1,5})?)"
+    r"(?:\s(?P<rest>cent|ciento|points))?(?!\w)"
+)
+_MAGNITUDE = re.compile(
+    r"(?:(?P<short>[kKM]|bn|mn|B)|\s?-?(?P<long>thousands?|hundred|millions?|billions?|trillions?|bn|mio|millionen|"
+    r"milliarden|tausend|dozen))(?!\w)"
+)
+_RANGE_JOIN = re.compile(r"\s?(?:[-–—]|\bto\b|\bbis\b|\band\b|\bor\b)\s?")
+_LONE = frozenset({"one", "hundred", "thousand", "million", "billion", "trillion", "dozen", "zero"})
+_NO_PRODUCT_WORDS = """
+about above across after almost an and approximately are around at average before below between by costs cost
+equals exactly for from has have in is least limit maximum minimum most nearly of on only or over per plus rate
+roughly score scores set size than the times to total under until up value was were with within reached reaches
+a be
+"""
+_NO_PRODUCT = frozenset(_NO_PRODUCT_WORDS.split())
+
+
+def quantities(text: str) -> list[Quantity]:
+    """The quantities in `text`, in order of their place; overlapping none.
+
+    Understood: `1,000` `1 000` `1.000,5` `2,5` `1'000`; `twelve`, `twenty-one`, `half an hour`; `12 %`; `$5`, `5 EUR`;
+    `2024-03-14`, `14 March 2024`, `March 14, 2024`, `14.03.2024`, `3/14/2024` (month first unless it cannot be);
+    `02:00`, `5 p.m.`; `1.5 GB`, `512 MiB`; `30 min`; `2k`, `3 million`; `10-20 MB`, `between 5 and 10`; `v8.1.2`,
+    `Python 3.10` (versions are compared as such, not as numbers); `3rd`. Digits inside identifiers are not quantities.
+
+    >>> [(q.value, q.unit, q.kind) for q in quantities("Keeps 1,000 files of 1.5 GB for thirty days.")]
+    [(1000.0, None, 'number'), (1.5, 'GB', 'bytes'), (30.0, 'days', 'duration')]
+    """
+    found: list[Quantity] = []
+    for match in _SCAN.finditer(text):
+        if not found or match.start() >= found[-1].end:
+            found.extend(_read(text, match))
+    return list(_ranges(text, found))
+
+
+def agree(a: Quantity, b: Quantity, *, relative: float = 0.0) -> bool:
+    """Whether two quantities say the same, after unit conversion; `relative` is the tolerated relative difference.
+
+    Numbers without a unit agree with equal numbers of any unit but percent and money. Bytes are compared as decimal
+    and, for KB, MB and GB, also as binary (1 GB = 1024 MB is common usage). Dates agree when the parts that both say
+    are equal, and a bare year agrees with a date in it. Versions agree part by part (`3.2` is `3.2.0`). Ranges agree
+    when both ends do; a number agrees with a range when it is one of its ends.
+
+    >>> agree(quantities("1.5 GB")[0], quantities("1500 MB")[0]), agree(quantities("twelve")[0], quantities("12")[0])
+    (True, True)
+    >>> agree(quantities("1 h")[0], quantities("60 min")[0]), agree(quantities("5 MB")[0], quantities("5 GB")[0])
+    (True, False)
+    """
+    if a.high is not None and b.high is not None:
+        return _equal(a.value, a, b.value, b, relative) and _equal(a.high, a, b.high, b, relative)
+    if a.high is not None or b.high is not None:
+        wide, single = (a, b) if a.high is not None else (b, a)
+        return any(_equal(end, wide, single.value, single, relative) for end in (wide.value, wide.high or 0.0))
+    if "version" in (a.kind, b.kind):
+        return _parts(a.text) == _parts(b.text)
+    if "date" in (a.kind, b.kind):
+        return _same_date(a, b)
+    return _equal(a.value, a, b.value, b, relative)
+
+
+def _equal(x: float, a: Quantity, y: float, b: Quantity, relative: float) -> bool:
+    a, b = _minutes(a, b), _minutes(b, a)
+    dimension_a, dimension_b = dimension(a), dimension(b)
+    if {"time", "ordinal"} & {a.kind, b.kind} and a.kind != b.kind:
+        return False
+    if dimension_a == dimension_b:
+        pairs = zip(_readings(x, a), _readings(y, b), strict=True)
+        return any(_close(left, right, relative) for left, right in pairs)
+    if None in (dimension_a, dimension_b) and not {"percent", "money"} & {a.kind, b.kind}:
+        return _close(x, y, relative)
+    if {dimension_a, dimension_b} == {"celsius", "fahrenheit"}:
+        celsius, fahrenheit = (x, y) if dimension_a == "celsius" else (y, x)
+        return _close(celsius * 9 / 5 + 32, fahrenheit, max(relative, 0.005))
+    return False
+
+
+def _minutes(quantity: Quantity, other: Quantity) -> Quantity:
+    """`5m` beside a duration is five minutes, elsewhere metres."""
+    is_short = quantity.unit == "m" and dimension(other) == "duration"
+    return replace(quantity, unit="min") if is_short else quantity
+
+
+def dimension(quantity: Quantity) -> str | None:
+    """What a quantity measures ("bytes", "duration", "percent", a currency, …); None for a bare number."""
+    if quantity.kind in ("money", "percent"):
+        return quantity.unit
+    entry = _unit(quantity.unit) if quantity.unit else None
+    return entry[0] if entry else None
+
+
+def _readings(value: float, quantity: Quantity) -> tuple[float, float]:
+    """`value` in base units, with KB, MB … as powers of 1000 and as powers of 1024."""
+    entry = _unit(quantity.unit) if quantity.unit else None
+    if entry is None:
+        return value, value
+    dimension_, factor = entry
+    if dimension_ not in ("bytes", "bytes/s"):
+        return value * factor, value * factor
+    binary = {1e3: 1024.0, 1e6: 1024.0**2, 1e9: 1024.0**3, 1e12: 1024.0**4, 1e15: 1024.0**5}.get(factor, factor)
+    return value * factor, value * binary
+
+
+def _unit(unit: str) -> tuple[str, float] | None:
+    return EXACT_UNITS.get(unit) or UNITS.get(unit.lower())
+
+
+def _close(x: float, y: float, relative: float) -> bool:
+    return abs(x - y) <= max(relative, 1e-9) * max(abs(x), abs(y))
+
+
+def _parts(version: str) -> tuple[str, ...]:
+    parts = re.findall(r"\d+|x|[-+][\w.]+", version.lower().lstrip("v. "))
+    while len(parts) > 1 and parts[-1] == "0":
+        parts.pop()
+    return tuple(parts)
+
+
+def _same_date(a: Quantity, b: Quantity) -> bool:
+    if a.kind != b.kind:
+        year, date = (a, b) if b.kind == "date" else (b, a)
+        return year.unit is None and year.value == date.value // 10000 > 0
+    parts = [(int(q.value) // 10000, int(q.value) // 100 % 100, int(q.value) % 100) for q in (a, b)]
+    return all(x == y or 0 in (x, y) for x, y in zip(*parts, strict=True))
+
+
+def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+    kind = match.lastgroup
+    if match["figure"] is not None:
+        yield from _figure(text, match)
+    elif match["words"] is not None:
+        yield from _words(text, match)
+    elif match["time"] is not None:
+        hour = int(match["h24"] or match["h12"])
+        half = (match["ap1"] or match["ap2"] or "").lower()
+        hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+        yield _quantity(match, float(hour * 60 + int(match["min"] or 0)), None, "time")
+    elif match["version"] is not None:
+        yield _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "version")
+    elif match["product"] is not None:
+        yield from _product(text, match)
+    elif match["ordinal"] is not None:
+        yield _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "ordinal")
+    elif match["ordword"] is not None:
+        yield _quantity(match, float(ORDINAL_WORDS[match.group().lower()]), None, "ordinal")
+    elif kind is not None:
+        yield from _date(match)
+
+
+def _date(match: re.Match[str]) -> Iterator[Quantity]:
+    if match["iso"]:
+        year, month, day = int(match["iy"]), int(match["im"]), int(match["id"] or 0)
+    elif match["numdate"]:
+        first, second, year = int(match["n1"]), int(match["n2"]), int(match["n3"])
+        day_first = match["sep"] == "." or first > 12
+        day, month = (first, second) if day_first else (second, first)
+    else:
+        name = match["m1"] or match["m2"] or match["m3"]
+        month, day = MONTHS[name.lower()], int(match["d1"] or match["d2"] or 0)
+        year = int(match["y1"] or match["y2"] or match["y3"] or 0)
+        if name == "may" and not year:  # "you may 5 times" is no date
+            return
+    if month <= 12 and day <= 31:
+        yield _quantity(match, float(year * 10000 + month * 100 + day), None, "date")
+
+
+def _product(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+    """`Python 3.10` is a version when a name stands before it and no unit behind it."""
+    word = re.search(r"[A-Za-z+#.-]+\s$", text[max(0, match.start() - 30) : match.start()])
+    name = word.group().strip() if word else ""
+    named = (name[:1].isupper() and name.lower() not in _NO_PRODUCT) or name.lower() in (
+        "version",
+        "release",
+        "versions",
+    )
+    if named and not _unit_at(text, match.end()) and not _MAGNITUDE.match(text, match.end()):
+        yield _quantity(match, float(match.group().split(".")[0]), None, "version")
+    else:
+        yield from _with_unit(text, match.start(), match.end(), _value(match.group()), None)
+
+
+def _figure(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+    end = match.end()
+    after = text[end : end + 2]
+    attached = _unit_at(text, end) or _MAGNITUDE.match(text, end)
+    if after[:1].isalpha() and not attached:
+        return  # 3x4abc, 1st-party identifiers
+    if after[:1] == "_" or (
+        after[:1] == "-" and after[1:].isalpha() and text[match.start() - 1 : match.start()] == "-"
+    ):
+        return
+    value = _value(match["number"])
+    currency = CURRENCIES[match["cur1"].strip().lower()] if match["cur1"] else None
+    yield from _with_unit(text, match.start(), end, -value if match["minus"] else value, currency)
+
+
+def _words(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+    words = re.findall(r"[a-z]+", match.group().lower())
+    end = match.start() + len(match.group().rstrip(" -\n\t"))
+    if words[:1] == ["half"]:
+        if _unit_at(text, end) or _MAGNITUDE.match(text, end):
+            yield from _with_unit(text, match.start(), end, 0.5, None)
+        return
+    value = _spelled(words)
+    if value is None:
+        return
+    if len(words) == 1 and words[0] in _LONE:
+        unit = _unit_at(text, end)
+        if words[0] != "one" or unit is None or unit[2] == "":
+            return
+    yield from _with_unit(text, match.start(), end, float(value), None)
+
+
+def _spelled(words: list[str]) -> float | None:
+    total = current = 0.0
+    for word in words:
+        if word in SCALE_WORDS:
+            scale = SCALE_WORDS[word]
+            if scale == 100:
+                current = max(current, 1.0) * 100
+            else:
+                total, current = total + max(current, 1.0) * scale, 0.0
+        elif word == "dozen":
+            current = max(current, 1.0) * 12
+        elif word in NUMBER_WORDS:
+            current += NUMBER_WORDS[word]
+    return total + current
+
+
+def _with_unit(text: str, start: int, end: int, value: float, currency: str | None) -> Iterator[Quantity]:
+    unit: str | None = currency
+    kind: Kind = "money" if currency else "number"
+    magnitude = _MAGNITUDE.match(text, end)
+    if magnitude and not (
+        magnitude["short"] and _UNIT.match(text, end) and magnitude["short"] not in ("k", "K", "M", "B")
+    ):
+        value *= MAGNITUDES[(magnitude["short"] or magnitude["long"]).lower()]
+        end = magnitude.end()
+    found = None if currency else _unit_at(text, end)
+    if found and _fits(found[0], found[2]):
+        end = found[1]
+        kind, unit = _kind_of(found[0])
+    if abs(value) < 1e300:
+        yield Quantity(value, unit, kind, start, end, text[start:end])
+
+
+def _fits(unit: str, space: str) -> bool:
+    """Whether letters behind a number are its unit: a lone letter set apart may be a word ("5 a day")."""
+    return not (len(unit) == 1 and space and unit.isalpha() and unit not in "BshdmgWVlL")
+
+
+def _unit_at(text: str, place: int) -> tuple[str, int, str] | None:
+    """The unit that stands at `place` (spelling, where it ends, what separates it), or None."""
+    match = _UNIT.match(text, place)
+    if match is None:
+        return None
+    spelling, end = match["unit"], match.end("unit")
+    if match["rest"] and f"{spelling} {match['rest']}".lower() in PERCENT:
+        spelling, end = f"{spelling} {match['rest']}", match.end()
+    low = spelling.lower()
+    if low not in UNITS and spelling not in EXACT_UNITS and low not in PERCENT and low not in CURRENCIES:
+        return None
+    return spelling, end, match["space"]
+
+
+def _kind_of(spelling: str) -> tuple[Kind, str]:
+    low = spelling.lower()
+    if low in PERCENT:
+        return "percent", "%"
+    if low in CURRENCIES:
+        return "money", CURRENCIES[low]
+    entry = _unit(spelling)
+    if entry and entry[0] in ("bytes", "duration"):
+        return ("bytes" if entry[0] == "bytes" else "duration"), spelling
+    return "measure", spelling
+
+
+def _value(written: str) -> float:
+    """A number as written → its value. A comma before one or two digits is a decimal comma."""
+    plain = re.sub(r"[  \u202f'’]", "", written)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", plain):
+        return float(plain.replace(".", "").replace(",", "."))
+    if re.fullmatch(r"\d{1,3}(?:\.000){2,}", plain):
+        return float(plain.replace(".", ""))
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain):
+        return float(plain.replace(",", ""))
+    return float(plain.replace(",", "."))
+
+
+def _quantity(match: re.Match[str], value: float, unit: str | None, kind: Kind) -> Quantity:
+    return Quantity(value, unit, kind, match.start(), match.end(), match.group())
+
+
+def _ranges(text: str, found: list[Quantity]) -> Iterator[Quantity]:
+    """Neighbours joined by a dash, "to" (or "and" after "between") become one range."""
+    index = 0
+    while index < len(found):
+        first = found[index]
+        second = found[index + 1] if index + 1 < len(found) else None
+        if second is not None and _is_range(text, first, second):
+            unit = second.unit or first.unit
+            low = first.value
+            whole = text[first.start : second.end]
+            yield replace(
+                second, value=low, high=abs(second.value), unit=unit, kind="range", start=first.start, text=whole
+            )
+            index += 2
+        else:
+            yield first
+            index += 1
+
+
+def _is_range(text: str, first: Quantity, second: Quantity) -> bool:
+    between = text[first.end : second.start]
+    if second.kind in ("date", "version", "ordinal", "time") or first.kind in ("date", "version", "ordinal", "time"):
+        return False
+    if len(between) > 6 or (first.unit and second.unit and dimension(first) != dimension(second)):
+        return False
+    if first.unit and second.unit and first.unit.lower() != second.unit.lower():
+        return False
+    dash_in_second = between.strip() == "" and second.value < 0 and second.text[:1] in "-−" and not between
+    joined = _RANGE_JOIN.fullmatch(between)
+    if not joined and not dash_in_second:
+        return False
+    word = between.strip().lower()
+    before = text[max(0, first.start - 9) : first.start].lower()
+    if word == "and":
+        return before.rstrip().endswith("between")
+    if word == "or":
+        return False
+    return abs(second.value) > first.value or word == "to"
