@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ragauge.stats.intervals import cluster_standard_error, standard_error
+from ragauge.stats.intervals import standard_error
 from ragauge.stats.multiplicity import holm
-from ragauge.stats.paired import Test, tango_bounds, tango_statistic
+from ragauge.stats.paired import (
+    Test,
+    bounded_difference_interval,
+    mcnemar_midp,
+    sign_flip_test,
+    tango_bounds,
+    tango_statistic,
+)
 from ragauge.stats.power import sample_size_noninferiority, sample_size_noninferiority_graded
 from ragauge.stats.quantiles import normal_quantile, normal_sf, t_quantile, t_sf
 
@@ -97,7 +104,7 @@ def drop_of_rates(b: int, c: int, n: int, margin: float, *, alpha: float = 0.05)
         difference=(b - c) / n,
         low=low,
         high=high,
-        p_worse=normal_sf(-tango_statistic(b, c, n, 0.0)),
+        p_worse=_one_sided(mcnemar_midp(b, c), b - c),
         n=n,
         margin=margin,
         n_needed=math.ceil(sample_size_noninferiority(discordant, margin, alpha=alpha)) if margin > 0 else 0,
@@ -106,34 +113,45 @@ def drop_of_rates(b: int, c: int, n: int, margin: float, *, alpha: float = 0.05)
 
 
 def drop_of_means(
-    differences: Sequence[float], margin: float, *, clusters: Sequence[str] | None = None, alpha: float = 0.05
+    differences: Sequence[float],
+    margin: float,
+    *,
+    clusters: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
 ) -> Drop:
-    """`Drop` of a graded metric from its paired differences: paired t, cluster-robust when clusters repeat.
+    """`Drop` of a graded metric from its paired differences in [−1, 1], cluster-robust when clusters repeat.
 
-    When all differences are equal (two identical runs), nothing varies and the t bound would have no width; the
-    variance is then that of one question in n that differs by the margin, so the bound is honest instead of exact 0.
-    Fewer than two questions or clusters: ValueError.
+    The bound is that of `paired.bounded_difference_interval`, the test the sign-flip permutation test. Fewer than two
+    independent questions: ValueError.
+
+    >>> drop_of_means([0.0, -0.1, 0.05, 0.0] * 50, 0.03).low > -0.03
+    True
     """
-    n = len(differences)
-    mean = math.fsum(differences) / n if n else 0.0
-    groups = len(set(clusters)) if clusters is not None else n
-    if groups < 2:
+    if (len(set(clusters)) if clusters is not None else len(differences)) < 2:
         raise ValueError("non-inferiority needs at least two independent questions")
-    clustered = clusters is not None and groups < n
-    se = cluster_standard_error(differences, clusters)[0] if clustered and clusters else standard_error(differences)
-    se = max(se, abs(margin) / n)
-    t = t_quantile(1.0 - alpha, groups - 1)
-    sd = se * math.sqrt(n)
+    bounds = bounded_difference_interval(differences, level=1.0 - 2.0 * alpha, clusters=clusters)
+    assert bounds.low is not None
+    assert bounds.high is not None
+    test = sign_flip_test(differences, clusters=clusters, seed=seed)
+    n = len(differences)
+    # the standard deviation behind the bound, so that clusters and pseudo-observations count in what is needed
+    sd = (bounds.high - bounds.low) / 2.0 / normal_quantile(1.0 - alpha) * math.sqrt(n)
     return Drop(
-        difference=mean,
-        low=mean - t * se,
-        high=mean + t * se,
-        p_worse=t_sf(-mean / se, groups - 1) if se > 0 else (0.0 if mean < 0 else 1.0),
+        difference=bounds.value,
+        low=bounds.low,
+        high=bounds.high,
+        p_worse=_one_sided(test.p, bounds.value),
         n=n,
         margin=margin,
         n_needed=math.ceil(sample_size_noninferiority_graded(sd, margin, alpha=alpha)) if margin > 0 else 0,
-        method=f"cluster-robust paired t, one-sided, {groups} clusters" if clustered else "paired t, one-sided",
+        method=f"{bounds.method}, one-sided",
     )
+
+
+def _one_sided(p: float, difference: float) -> float:
+    """The one-sided p of "worse" from a symmetric two-sided one."""
+    return p / 2.0 if difference < 0 else 1.0 - p / 2.0
 
 
 def decide(drops: Sequence[Drop], *, alpha: float = 0.05) -> list[Decision]:
