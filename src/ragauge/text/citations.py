@@ -49,6 +49,7 @@ _MARKER = re.compile(
 _PREFIX = re.compile(rf"{_NAMED}[ \t]*[:#]?[ \t]*", re.IGNORECASE)
 _LIST = re.compile(r"[ \t]*[,;][ \t]*")
 _RANGE = re.compile(r"(\d{1,4})[ \t]*[-–—⁻][ \t]*(\d{1,4})$")
+_INDEXED = re.compile(r"(?:\[\d{1,4}\]){0,9}[\w=(]")
 _UNIT = re.compile(r"[0-9A-Za-z_⁰-⁹¹²³]")
 _POWERS_WORDS = """
 m cm mm km ft in s x y z r n i e k a b c d f t ° 10 2
@@ -203,8 +204,8 @@ def _plausible(kind: str, answer: str, match: re.Match[str], span: Span) -> bool
     before = answer[start - 1] if start > span.start else ""
     if kind == "square":  # `array[0]` is an index; `port.[1]`, `word[1].` a citation
         attached = bool(before) and (before.isalnum() or before in "_)]")
-        next_ = answer[end : end + 1]
-        return match["square"] != "0" and not (attached and (next_ in ("_", "=", "(") or next_.isalnum()))
+        is_index = attached and _INDEXED.match(answer, end) is not None
+        return match["square"] != "0" and not is_index
     if kind == "raised":
         word = re.search(r"\w+$", answer[max(span.start, start - 12) : start])
         text = word.group() if word else ""

@@ -64,7 +64,7 @@ _SCAN = re.compile(
     r")|(?<!\w)(?=[a-z])(?:"
     rf"(?P<mdy>\b(?P<m2>{_MONTH})\b\.?\s(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)(?:,?\s(?P<y2>\d{{4}}))?(?!\w))"
     rf"|(?P<my>\b(?P<m3>{_MONTH})\b\.?,?\s(?:of\s|de\s)?(?P<y3>\d{{4}})(?!\w))"
-    rf"|(?P<words>\b(?:half\s(?:a|an)\s(?=[a-z])|(?:a|an)\s(?=hundred|thousand|million|billion|dozen)|(?=(?:{_WORD_NUMBER})\b))"
+    rf"|(?P<words>\b(?:half\s(?:a|an)\s(?=[a-z])|(?:a|an)\s(?=(?:hundred|thousand|million|billion|dozen)\b)|(?=(?:{_WORD_NUMBER})\b))"
     rf"(?:(?:{_WORD_NUMBER})\b(?:(?:\s|-|\sand\s)(?=(?:{_WORD_NUMBER})\b))?){{0,12}})"
     rf"|(?P<ordword>\b(?:{'|'.join(ORDINAL_WORDS)})\b))",
     re.IGNORECASE,
@@ -270,20 +270,19 @@ def _words(text: str, match: re.Match[str]) -> Iterator[Quantity]:
     words = re.findall(r"[a-z]+", match.group().lower())
     end = match.start() + len(match.group().rstrip(" -\n\t"))
     if words[:1] == ["half"]:
-        if _unit_at(text, end) or _MAGNITUDE.match(text, end):
-            yield from _with_unit(text, match.start(), end, 0.5, None)
+        scale = _spelled(words[2:]) or 1.0
+        if len(words) > 2 or _unit_at(text, end):
+            yield from _with_unit(text, match.start(), end, 0.5 * scale, None)
         return
     value = _spelled(words)
-    if value is None:
-        return
     if len(words) == 1 and words[0] in _LONE:
         unit = _unit_at(text, end)
         if words[0] != "one" or unit is None or unit[2] == "":
             return
-    yield from _with_unit(text, match.start(), end, float(value), None)
+    yield from _with_unit(text, match.start(), end, value, None)
 
 
-def _spelled(words: list[str]) -> float | None:
+def _spelled(words: list[str]) -> float:
     total = current = 0.0
     for word in words:
         if word in SCALE_WORDS:

@@ -131,7 +131,7 @@ PHRASES: dict[str, dict[str, tuple[str, ...]]] = {
             r"\bnon\slo\sso\b|^\W*non\sso\W*$|\bnon\sso\s(?:la\srisposta|quale|come|cosa|se)\b",
             r"\bnon\s(?:posso|possiamo|riesco\sa|sono\sin\sgrado\sdi|ho\spotuto|siamo\sin\sgrado\sdi)\s(?:\w+\s)?(?:rispondere|trovare|determinare|fornire|dire|aiutare|confermare)",
             r"\bnon\s(?:ho|abbiamo|trovo|dispongo\sdi|ho\strovato)\s(?:\w+\s){0,3}?(?:informazioni|risposta|dati|contesto)\b",
-            r"\b(?:contesto|documenti?|documentazione|passaggi|fonti|testi\sforniti)\s(?:\w+\s){0,2}?non\s(?:\w+\s)?(?:conten\w+|menzion\w+|forni\w+|inclu\w+|specific\w+|indica\w*|dic\w+|riporta\w*)\b",
+            r"\b(?:contesto|documenti?|documentazione|passaggi|fonti|testi\sforniti)\s(?:\w+\s){0,2}?non\s(?:\w+\s)?(?:cont\w+|menzion\w+|forni\w+|inclu\w+|specific\w+|indica\w*|dic\w+|riporta\w*)\b",
             r"\bnon\s(?:ci\ssono|c'è|sono\sdisponibili)\s(?:\w+\s){0,2}?(?:informazioni|risposta)\b",
             r"\bnon\s(?:è|sono|viene|vengono)\s(?:menzionat\w|specificat\w|indicat\w|riportat\w|present\w)\s(?:nel|nei|nella|nelle|dal|dai)\s(?:\w+\s)?(?:contesto|documenti?|documentazione|passaggi|fonti)\b",
             r"^\W*(?:sconosciuto|nessuna\s(?:risposta|informazione)|non\s(?:specificato|disponibile))\W*$",

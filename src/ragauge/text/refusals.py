@@ -39,7 +39,7 @@ _REPORTED = re.compile(
     r"\b(?:if|when|whenever|unless|whether|why|how|where|once|because|in case)\s(?:\w+\s){0,1}$",
     re.IGNORECASE,
 )
-_ANSWERS_IT = 3
+_ANSWERS_IT = 2
 
 
 def find_refusal(text: str, phrases: Sequence[str] = ()) -> Refusal | None:

@@ -38,6 +38,13 @@ _MONTHS_WORDS = """
 jan feb mar apr jun jul aug sep sept oct nov dec
 """
 _MONTHS = frozenset(_MONTHS_WORDS.split())
+#: Abbreviations only before a number ("No. 5"), else words.
+_COUNTERS = frozenset({"no", "nos", "art", "par"})
+#: Short words that end a sentence even before a lower-case letter ("… applies it. kubectl waits.").
+_SHORT_WORDS = """
+it them him her us me you out up in on off so too now not yes no run set use way day one two all old new file is are
+"""
+_SHORT = frozenset(_SHORT_WORDS.split())
 _STARTER = re.compile(
     r"(?:He|She|It|They|We|I|You|The|This|That|These|Those|There|In|On|At|As|To|For|If|When|But|And|So|However|Its|Their|"
     r"His|Her|Our|No|Not|A|An|Each|Every|All|Some|After|Before|By|With|From|Also|Then|Use|See|Run|Set)\b"
@@ -175,12 +182,14 @@ def _period_ends(text: str, start: int, match: re.Match[str], following: str, cl
         return False
     if closed:
         return not head.islower()
-    if low in _TITLES and not (low in ("no", "art", "par", "ca") and _STARTER.match(following)):
+    if low in _COUNTERS and not head.isdigit():
+        return True
+    if low in _TITLES:
         return False
     if word.isdigit() and _opens(text, max(start, match.start() - len(word) - 8), match.start() - len(word)):
         return False  # "1. Open the file. 2. Close it." in one line
     if head.islower():
-        return len(word) >= 4 and word.isalpha() and low not in _ABBREVIATIONS
+        return word in _SHORT or (len(word) >= 4 and word.isalpha() and low not in _ABBREVIATIONS)
     if len(word) == 1 and word.isalpha() and word.isupper():
         return bool(_STARTER.match(following)) and _begins_phrase(text, start, match.start() - 1)
     if _DOTTED.match(word) and len(word) <= 9:
@@ -193,7 +202,7 @@ def _period_ends(text: str, start: int, match: re.Match[str], following: str, cl
 def _opens(text: str, start: int, end: int) -> bool:
     """Whether a number that follows is the first thing said, so that it counts steps."""
     before = text[start:end].strip(" \t\n\"'(*_")
-    return not before or before.endswith((":", ".", ";", "!", "?"))
+    return not before or before.endswith((":", ";"))
 
 
 def _after_dotted(low: str, following: str) -> bool:

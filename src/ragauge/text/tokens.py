@@ -22,8 +22,9 @@ _TOKEN = re.compile(
     rf"(?P<wide>[{_UNSPACED}])"
     r"|(?<![\w-])--?[a-z][\w]*(?:-[\w]+)*"  # flags: -v, --max-size
     r"|[a-z]\+\+|(?<![\w])[cfj]\#|(?<![\w])\.(?:net|env)(?![\w])"
+    r"|(?<![\w-])[a-z][\w.]*(?:-\w+){0,4}?-(?=\w*\d)\w+(?![\w-])"  # us-east-1, gpt-4
     r"|\d+(?:,\d{3})+(?:\.\d+)?(?!\w)"  # 1,000
-    rf"|(?:(?![{_UNSPACED}]){_LETTER})+(?:[.’'](?:(?![{_UNSPACED}]){_LETTER})+)*(?:-(?=\w*\d)\w+)*%?"
+    rf"|(?:(?![{_UNSPACED}]){_LETTER})+(?:[.’'](?:(?![{_UNSPACED}]){_LETTER})+)*%?"
 )
 _ELISION = re.compile(r"(?:l|d|j|qu|n|s|t|m|c|un|dell|nell|all|sull)'(?=\w{3})")
 
