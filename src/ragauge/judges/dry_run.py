@@ -1,0 +1,87 @@
+"""What a run would cost, found out without spending: the real requests are made and counted, and none is sent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ragauge.core.provider import Endpoint, Reply, Request
+from ragauge.judges.wrappers.cached import cache_key
+from ragauge.judges.wrappers.priced import Price
+from ragauge.judges.wrappers.tokens import guess_prompt_tokens, guess_tokens
+from ragauge.store.cache import ReplyCache
+
+_REASON = "a reason of about fifteen words is what a model usually gives for one such verdict"
+
+
+@dataclass
+class Forecast:
+    """What would be sent. Tokens are guessed from characters; `usd` None: the price is not known."""
+
+    calls: int = 0
+    cached_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float | None = None
+    by_task: Counter[str] = field(default_factory=Counter)
+
+    def said(self) -> str:
+        """One line for people."""
+        cost = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
+        tokens = f"{self.tokens_in:,} prompt and {self.tokens_out:,} reply tokens"
+        return f"{self.calls:,} calls ({self.cached_calls:,} more from the cache), about {tokens}, {cost}"
+
+
+@dataclass(frozen=True)
+class DryProvider:
+    """Answers every request with made-up text of the usual length, and adds up what it would have cost.
+
+    Claims are guessed as one for each 60 characters of text, so that the calls that follow from them are made too.
+    """
+
+    endpoint: Endpoint
+    price: Price | None = None
+    cache: ReplyCache | None = field(default=None, compare=False)
+    forecast: Forecast = field(default_factory=Forecast, compare=False)
+    _seen: set[str] = field(default_factory=set, compare=False, repr=False)
+
+    async def complete(self, request: Request) -> Reply:
+        """A made-up reply, or the stored one."""
+        key = cache_key(self.endpoint, request)
+        stored = None if self.cache is None else await self.cache.get(key)
+        if stored is not None:
+            self.forecast.cached_calls += 1
+            return Reply(**json.loads(stored))
+        text = json.dumps(made_up(request))
+        if key not in self._seen:
+            self._seen.add(key)
+            self._count(request, guess_tokens(text))
+        return Reply(text)
+
+    def _count(self, request: Request, tokens_out: int) -> None:
+        tokens_in, forecast = guess_prompt_tokens(request), self.forecast
+        forecast.calls += 1
+        forecast.by_task[request.task] += 1
+        forecast.tokens_in += tokens_in
+        forecast.tokens_out += tokens_out
+        if self.price is not None:
+            forecast.usd = (forecast.usd or 0.0) + self.price.of(tokens_in, tokens_out)
+
+
+def made_up(request: Request) -> dict[str, object]:
+    """A reply of the right form that means nothing."""
+    if request.task == "probe":
+        return {"id": request.ids[0]}
+    if request.task == "split_claims":
+        n = max(1, len(request.user) // 60)
+        return {
+            "id": request.ids[0],
+            "claims": [f"This is claim number {i} of the text in question." for i in range(n)],
+        }
+    if request.task == "reverse_questions":
+        questions = [f"What would the question number {i} have been?" for i in range(request.count)]
+        return {"id": request.ids[0], "noncommittal": False, "questions": questions}
+    opinions = [{"id": i, "reason": _REASON, "label": request.labels[0]} for i in request.ids]
+    several = request.shape is not None and "verdicts" in request.shape.schema["properties"]
+    return {"verdicts": opinions} if several else dict(opinions[0])

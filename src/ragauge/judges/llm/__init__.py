@@ -1,0 +1,1 @@
+"""The language-model judge: tasks into prompts, replies into verdicts, exactly the asked ids back."""

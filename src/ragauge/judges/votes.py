@@ -1,0 +1,113 @@
+"""Several opinions on the same things made into one, with what they disagreed on kept in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal
+
+from ragauge.core.verdict import Verdict
+
+Rule = Literal["majority", "mean"]
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The labels that each voter gave to one thing. `thing` is its id, `words` what was judged."""
+
+    task: str
+    thing: str
+    words: str
+    labels: Mapping[str, str]
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all said the same."""
+        return len(set(self.labels.values())) == 1
+
+
+@dataclass
+class Ledger:
+    """Every ballot of a run, raw, for flip rates and the variance that comes from judging."""
+
+    ballots: list[Ballot] = field(default_factory=list)
+
+    def flip_rate(self, task: str | None = None) -> float | None:
+        """Share of things (0 to 1) on which the voters did not all say the same; None before the first ballot.
+
+        >>> Ledger([Ballot("t", "a", "", {"x": "1", "y": "2"}), Ballot("t", "b", "", {"x": "1", "y": "1"})]).flip_rate()
+        0.5
+        """
+        cast = [b for b in self.ballots if (task is None or b.task == task) and len(b.labels) > 1]
+        return sum(not b.unanimous for b in cast) / len(cast) if cast else None
+
+    def agreement(self, task: str | None = None) -> dict[tuple[str, str], tuple[float, int]]:
+        """For each pair of voters the share of things on which they agree, and how many both judged."""
+        same: Counter[tuple[str, str]] = Counter()
+        both: Counter[tuple[str, str]] = Counter()
+        for ballot in self.ballots:
+            if task is not None and ballot.task != task:
+                continue
+            for a, b in combinations(sorted(ballot.labels), 2):
+                both[a, b] += 1
+                same[a, b] += ballot.labels[a] == ballot.labels[b]
+        return {pair: (same[pair] / n, n) for pair, n in sorted(both.items())}
+
+    def cross_family(self, families: Mapping[str, str]) -> tuple[float, int] | None:
+        """Agreement between voters of different model families, and how many pairs of verdicts it rests on."""
+        apart = [(share, n) for (a, b), (share, n) in self.agreement().items() if families.get(a) != families.get(b)]
+        n_all = sum(n for _, n in apart)
+        return (sum(share * n for share, n in apart) / n_all, n_all) if n_all else None
+
+
+def decide(menu: tuple[str, ...], votes: Sequence[Verdict], rule: Rule) -> str:
+    """The label that the votes come to.
+
+    majority: the label with most votes; of tied ones the one further down the menu, which is never the positive one.
+    mean: for graded menus (rubrics) and yes/no ones alike, the label at the mean place, halves going down the menu.
+
+    >>> said = [Verdict(id="c", label=label) for label in ("supported", "not_mentioned")]
+    >>> decide(("supported", "contradicted", "not_mentioned"), said, "majority")
+    'not_mentioned'
+    """
+    places = [menu.index(vote.label) for vote in votes]
+    if rule == "mean":
+        return menu[int(sum(places) / len(places) + 0.5)]
+    counts = Counter(places)
+    return menu[max(counts, key=lambda place: (counts[place], place))]
+
+
+def combined(menu: tuple[str, ...], by_voter: Mapping[str, Verdict], rule: Rule, n_voters: int) -> Verdict:
+    """One verdict out of several on the same thing. Its probability is the share of voters for the positive label.
+
+    Evidence, quote and reason are those of the first voter that said what was decided; dissent stands behind them.
+    """
+    votes = list(by_voter.values())
+    label = decide(menu, votes, rule)
+    speaker = next((vote for vote in votes if vote.label == label), votes[0])
+    agreeing = sum(vote.label == label for vote in votes)
+    told = f"{agreeing} of {len(votes)} say {label}"
+    if dissent := [f"{name}: {vote.label}" for name, vote in by_voter.items() if vote.label != label]:
+        told += f"; {', '.join(dissent)}"
+    if len(votes) < n_voters:
+        told += f"; {n_voters - len(votes)} gave no verdict"
+    own = speaker.label == label
+    return speaker.model_copy(
+        update={
+            "label": label,
+            "evidence": speaker.evidence if own else None,
+            "quote": speaker.quote if own else None,
+            "reason": f"{speaker.reason} [{told}]".strip() if own else f"[{told}]",
+            "probability": sum(vote.label == menu[0] for vote in votes) / len(votes),
+        }
+    )
+
+
+def things(by_voter: Mapping[str, Sequence[Verdict]]) -> Iterator[tuple[str, dict[str, Verdict]]]:
+    """For each thing that was asked about, in order, the verdicts on it by voter."""
+    order = dict.fromkeys(verdict.id for verdicts in by_voter.values() for verdict in verdicts)
+    by_id = {voter: {verdict.id: verdict for verdict in verdicts} for voter, verdicts in by_voter.items()}
+    for thing in order:
+        yield thing, {voter: found[thing] for voter, found in by_id.items() if thing in found}

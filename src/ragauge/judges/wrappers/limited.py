@@ -1,0 +1,168 @@
+"""No faster than the endpoint allows: requests and tokens a minute, adaptive concurrency, one 429 slows everybody."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from dataclasses import dataclass, field
+
+from ragauge.core.provider import Endpoint, Provider, Reply, Request
+from ragauge.judges.providers.failures import CallFailed
+from ragauge.judges.wrappers.tokens import guess_prompt_tokens
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an endpoint may be asked. None means no such limit. `concurrency` is the most that is ever under way."""
+
+    concurrency: int = 16
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ValueError("concurrency must be at least 1")
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be greater than 0")
+
+
+@dataclass
+class Bucket:
+    """A token bucket: `rate` units a second, at most one second's worth saved up (one unit at least)."""
+
+    rate: float
+    level: float = 0.0
+    filled: float | None = None
+
+    @property
+    def capacity(self) -> float:
+        """The most that can be taken at once without waiting."""
+        return max(1.0, self.rate)
+
+    def wait(self, amount: float, now: float) -> float:
+        """Seconds until `amount` may be taken; more than the capacity may be taken when the bucket is full."""
+        if self.filled is None:
+            self.level, self.filled = self.capacity, now
+        self.level = min(self.capacity, self.level + self.rate * (now - self.filled))
+        self.filled = now
+        return max(0.0, (min(amount, self.capacity) - self.level) / self.rate)
+
+    def take(self, amount: float) -> None:
+        """Take `amount`; the level may fall below zero, which later ones wait out."""
+        self.level -= amount
+
+
+@dataclass
+class Limiter:
+    """The state of one endpoint's limits, shared by everything that calls it. Waiting is first come, first served.
+
+    Concurrency grows by one for each round of successes and falls by 30 % at a 429, once for all calls that were
+    under way together. After a 429 nobody starts before Retry-After is over (or a pause that doubles from 0.5 s).
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    allowed: float = field(init=False)
+    n_in_flight: int = 0
+    n_throttled: int = 0
+    waited_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.allowed = float(self.limits.concurrency)
+        self._rates = [
+            Bucket(0.0 if per_minute is None else per_minute / 60)
+            for per_minute in (self.limits.requests_per_minute, self.limits.tokens_per_minute)
+        ]
+        self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        self._streak = 0
+        self._mean_out = 200.0
+
+    def _here(self) -> asyncio.AbstractEventLoop:
+        """The running loop; a new one starts with nothing under way and nobody waiting."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None or self._loop() is not loop:
+            self._loop = weakref.ref(loop)
+            self._turnstile, self._freed = asyncio.Lock(), asyncio.Event()
+            self.n_in_flight, self._paused_until, self._cut_at = 0, 0.0, -1.0
+            for bucket in self._rates:
+                bucket.filled = None
+        return loop
+
+    async def enter(self, tokens: float) -> float:
+        """Wait for a turn; gives the time (of the loop's clock) at which it came."""
+        loop = self._here()
+        asked = loop.time()
+        amounts = (1.0, tokens + self._mean_out)
+        async with self._turnstile:
+            while True:
+                now = loop.time()
+                waits = [b.wait(amount, now) for b, amount in zip(self._rates, amounts, strict=True) if b.rate]
+                pause = max([self._paused_until - now, *waits])
+                if self.n_in_flight >= int(self.allowed):
+                    self._freed.clear()
+                    await self._freed.wait()
+                elif pause > 0:
+                    await asyncio.sleep(pause)
+                else:
+                    break
+            self.n_in_flight += 1
+            for bucket, amount in zip(self._rates, amounts, strict=True):
+                if bucket.rate:
+                    bucket.take(amount)
+        started = loop.time()
+        self.waited_s += started - asked
+        return started
+
+    def leave(self) -> None:
+        """A call is over, however it ended."""
+        self.n_in_flight -= 1
+        self._freed.set()
+
+    def succeeded(self, guessed: float, reply: Reply) -> None:
+        """A reply came: a little more at once, and the token bucket learns what it really took."""
+        self._streak = 0
+        self.allowed = min(float(self.limits.concurrency), self.allowed + 1 / self.allowed)
+        tokens = self._rates[1]
+        if tokens.rate and reply.tokens_in + reply.tokens_out:
+            tokens.take(reply.tokens_in + reply.tokens_out - guessed - self._mean_out)
+        self._mean_out += 0.05 * (reply.tokens_out - self._mean_out)
+
+    def throttled(self, started: float, retry_after_s: float | None) -> None:
+        """The endpoint answered 429 to a call that started at `started`."""
+        now = self._here().time()
+        self.n_throttled += 1
+        if started > self._cut_at:
+            self.allowed = max(1.0, 0.7 * self.allowed)
+            self._cut_at = now
+            self._streak += 1
+        pause = min(60.0, 0.5 * 2.0 ** min(self._streak - 1, 10)) if retry_after_s is None else retry_after_s
+        self._paused_until = max(self._paused_until, now + pause)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Lets a request through when the endpoint's limits have room for it."""
+
+    inner: Provider
+    limiter: Limiter = field(default_factory=Limiter, compare=False)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Which model this is."""
+        return self.inner.endpoint
+
+    async def complete(self, request: Request) -> Reply:
+        """Wait for a turn, then pass the request on."""
+        guessed = guess_prompt_tokens(request) if self.limiter.limits.tokens_per_minute else 0
+        started = await self.limiter.enter(guessed)
+        try:
+            reply = await self.inner.complete(request)
+        except CallFailed as failure:
+            if failure.kind == "throttled":
+                self.limiter.throttled(started, failure.retry_after_s)
+            raise
+        finally:
+            self.limiter.leave()
+        self.limiter.succeeded(guessed, reply)
+        return reply
