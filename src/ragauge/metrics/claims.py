@@ -9,6 +9,7 @@ from ragauge.core.tasks import SPLIT_CLAIMS, ClaimsReply
 from ragauge.core.verdict import Claim
 from ragauge.errors import JudgeUnparseable, Reason
 from ragauge.metrics.settle import reference_text
+from ragauge.text.normalise import clean
 
 
 async def split(judge: Judge, text: str) -> tuple[Claim, ...]:
@@ -33,7 +34,7 @@ async def reference_claims(judge: Judge, sample: Sample) -> tuple[Claim, ...] | 
     `Unscored(no_reference)` without a reference, `Unscored(no_claims)` where it claims nothing.
     """
     if sample.item.claims is not None:
-        texts = [text for text in sample.item.claims if not is_blank(text)]
+        texts = [clean(text) for text in sample.item.claims if not is_blank(text)]
     else:
         reference = reference_text(sample)
         if isinstance(reference, Unscored):

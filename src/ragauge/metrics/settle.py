@@ -7,18 +7,24 @@ from ragauge.core.score import Unscored, unscored
 from ragauge.errors import Reason, SettingsError
 from ragauge.metrics.decision import decide
 from ragauge.text.citations import strip_citations
+from ragauge.text.normalise import clean
+from ragauge.text.sentences import split_sentences
 
 
 def answer_text(sample: Sample) -> str | Unscored:
     """The answer without its citation markers; `Unscored(no_answer)` where it is missing or shows nothing.
 
-    Ids of retrieved chunks in brackets are markers too, so the context is read where it is there.
+    Ids of retrieved chunks in brackets are markers too, so the context is read where it is there. NULs and lone
+    surrogates, which no claim can hold, become U+FFFD here and in references.
     """
     answer = sample.response.answer
     if answer is None or is_blank(answer):
         return unscored(Reason.NO_ANSWER, "the system gave no answer" if answer is None else "the answer is blank")
-    text = strip_citations(answer, sample.response.context.ids if sample.response.context is not None else ())
-    return unscored(Reason.NO_ANSWER, "the answer is citation markers only") if is_blank(text) else text
+    context = sample.response.context
+    text = clean(strip_citations(answer, context.ids if context is not None else ()))
+    if is_blank(text) or not split_sentences(text):
+        return unscored(Reason.NO_ANSWER, "the answer has no words")
+    return text
 
 
 def claimed_text(sample: Sample) -> str | Unscored:
@@ -34,7 +40,7 @@ def reference_text(sample: Sample) -> str | Unscored:
     reference = sample.item.answer
     if reference is None or is_blank(reference):
         return unscored(Reason.NO_REFERENCE, "the golden item has no reference answer")
-    return reference
+    return clean(reference)
 
 
 def retrieved(sample: Sample, k: int | None = None) -> tuple[RetrievedChunk, ...] | Unscored:

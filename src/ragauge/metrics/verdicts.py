@@ -34,23 +34,32 @@ def match_verdicts(
     >>> [verdict.label for verdict in match_verdicts(["c1"], reply, SUPPORT.labels)]
     ['supported']
     """
-    good, problems = _sort_out(asked, reply, menu, evidence)
+    good, problems = _sort_out(asked, reply, menu, evidence, ())
     if problems:
         raise JudgeUnparseable("; ".join(problems), raw=reply.model_dump_json())
     return _complete(asked, good, reply.model_dump_json())
 
 
 def _sort_out(
-    asked: Sequence[str], reply: VerdictsReply, menu: Sequence[str], evidence: Collection[str] | None
+    owed: Sequence[str],
+    reply: VerdictsReply,
+    menu: Sequence[str],
+    evidence: Collection[str] | None,
+    settled: Collection[str],
 ) -> tuple[dict[str, Verdict], list[str]]:
-    """The usable verdicts by id, and what is wrong with the others. A reply about something else is no use at all."""
+    """The usable verdicts by id, and what is wrong with the others.
+
+    A reply about something that was never asked is no use at all; what was settled before and is said again is ignored.
+    """
     if not isinstance(reply, VerdictsReply):
         raise JudgeUnparseable(f"the judge answered with a {type(reply).__name__}, not with verdicts", raw=repr(reply))
     times = Counter(verdict.id for verdict in reply.verdicts)
-    wanted = set(asked)
+    wanted = set(owed)
     good: dict[str, Verdict] = {}
     problems = []
     for verdict in reply.verdicts:
+        if verdict.id in settled:
+            continue
         if verdict.id not in wanted:
             problems.append(f"a verdict on {verdict.id!r}, which was not asked")
         elif times[verdict.id] > 1:
@@ -61,7 +70,7 @@ def _sort_out(
             problems.append(f"the evidence {verdict.evidence!r} for {verdict.id!r} is no chunk that was shown")
         else:
             good[verdict.id] = verdict
-    foreign = any(id not in wanted for id in times)
+    foreign = any(id not in wanted and id not in settled for id in times)
     return {} if foreign else good, list(dict.fromkeys(problems))
 
 
@@ -94,7 +103,7 @@ async def verdicts_on(
         if not owed:
             break
         reply = await judge.ask(task, **inputs(owed))
-        usable, problems = _sort_out([thing.id for thing in owed], reply, task.labels, evidence)
+        usable, problems = _sort_out([thing.id for thing in owed], reply, task.labels, evidence, good)
         raws.append(reply.model_dump_json())
         good |= usable
     raw = "\n".join(raws)

@@ -16,6 +16,7 @@ from ragauge.errors import Reason
 from ragauge.metrics.settle import claimed_text, readable, retrieved
 from ragauge.metrics.verdicts import count, shares, verdicts_on
 from ragauge.text.citations import parse_citations, resolve
+from ragauge.text.normalise import clean
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Unit:
 
 def _units(sample: Sample) -> list[_Unit]:
     context = sample.response.context or RetrievedContext()
-    sentences = parse_citations(sample.response.answer or "", context.ids)
+    sentences = parse_citations(clean(sample.response.answer or ""), context.ids)
     units = []
     for number, sentence in enumerate(sentences, start=1):
         ids = [resolve(citation, context) for citation in sentence.citations]
@@ -129,7 +130,7 @@ def _units_of_the_whole(sample: Sample, context: RetrievedContext) -> list[_Unit
     listed = dict.fromkeys(sample.response.citations or ())
     known = tuple(id for id in listed if id in context.ids)
     nowhere = tuple(f"the citation {id!r}" for id in listed if id not in context.ids)
-    sentences = [s for s in parse_citations(sample.response.answer or "") if not is_blank(s.text)] if listed else []
+    sentences = [s for s in parse_citations(clean(sample.response.answer or "")) if not is_blank(s.text)] if listed else []
     return [
         _Unit(Claim(id=f"s{number}", text=sentence.text), known, nowhere if number == 1 else ())
         for number, sentence in enumerate(sentences, start=1)

@@ -15,6 +15,7 @@ from ragauge.errors import Reason
 from ragauge.metrics.settle import claimed_text
 from ragauge.metrics.verdicts import verdicts_on
 from ragauge.text.citations import CitedSentence, parse_citations, resolve
+from ragauge.text.normalise import clean
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class CitationRecall:
         known = context.ids if context is not None else []
         sentences = {
             f"s{number}": sentence
-            for number, sentence in enumerate(parse_citations(sample.response.answer or "", known), start=1)
+            for number, sentence in enumerate(parse_citations(clean(sample.response.answer or ""), known), start=1)
             if not is_blank(sentence.text)
         }
         claims = [Claim(id=id, text=sentence.text) for id, sentence in sentences.items()]

@@ -14,6 +14,7 @@ from ragauge.core.score import Scored, Unscored
 from ragauge.metrics.settle import answer_text, reference_text
 
 _WORD = re.compile(r"[^\W_]+")
+_MASK_BITS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -76,17 +77,20 @@ def lcs_length(a: Sequence[str], b: Sequence[str]) -> int:
     places: defaultdict[str, list[int]] = defaultdict(list)
     for index, word in enumerate(a):
         places[word].append(index)
+    # A table of all masks would be quadratic in memory: only as many as fit into some megabytes are kept.
+    n_kept = min(len(places), _MASK_BITS // (len(a) + 1))
+    kept = {word: _bits(places[word], len(a)) for word in sorted(places, key=lambda w: -len(places[w]))[:n_kept]}
     row = full = (1 << len(a)) - 1
     for word in b:
         if word in places:
-            matches = _bits(places[word], len(a))
+            matches = kept[word] if word in kept else _bits(places[word], len(a))
             hit = row & matches
             row = ((row + hit) | (row - hit)) & full
     return len(a) - row.bit_count()
 
 
 def _bits(places: Sequence[int], length: int) -> int:
-    """The integer with these bits set, made anew each time: a table of them would be quadratic."""
+    """The integer with these bits set."""
     octets = bytearray(length // 8 + 1)
     for place in places:
         octets[place >> 3] |= 1 << (place & 7)
