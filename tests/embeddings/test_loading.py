@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def test_an_unknown_name_offers_the_known_ones(name: str) -> None:
     ("name", "module", "extra"),
     [
         ("wordllama", "wordllama", "ragauge[wordllama]"),
-        ("sentence-transformers:x", "sentence_transformers", "ragauge[sentence-transformers]"),
+        ("sentence-transformers:x", "sentence_transformers", "ragauge[local]"),
     ],
 )
 def test_a_missing_extra_says_what_to_install(
@@ -131,8 +132,6 @@ class _Model:
 
 def _library(monkeypatch: pytest.MonkeyPatch, made: list[dict[str, object]]) -> None:
     def construct(name: str, **options: object) -> _Model:
-        import os
-
         made.append({"name": name, "offline": os.environ.get("HF_HUB_OFFLINE"), **options})
         if not Path(name).is_dir():
             raise OSError("We couldn't connect to the hub")
@@ -154,8 +153,6 @@ def test_a_folder_is_loaded_offline_and_its_vectors_are_normalised(
     embedder = load(f"sentence-transformers:{tmp_path}")
     assert isinstance(embedder, SentenceTransformerEmbedder)
     assert made == [{"name": str(tmp_path), "offline": "1", "device": "cpu", "local_files_only": True}]
-    import os
-
     assert "HF_HUB_OFFLINE" not in os.environ
     assert np.allclose(np.linalg.norm(embedder.encode(["a bb", "\ud800"]), axis=1), 1)
     assert embedder.encode([]).shape == (0, 3)

@@ -56,7 +56,7 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise MissingExtra("sentence-transformers", "sentence-transformers") from error
+            raise MissingExtra("sentence-transformers", "local") from error
         try:
             model = SentenceTransformer(name, device="cpu", local_files_only=True)
         except (OSError, ValueError) as error:
