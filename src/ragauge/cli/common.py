@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def printable(text: str) -> str:
 
 def emit_json(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> None:
     """One JSON document on stdout. `rows` are streamed into its key "rows", so that they need not fit in memory."""
-    out = click.get_text_stream("stdout")
+    out = sys.stdout
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
     if rows is None:
         out.write(text + "\n")
