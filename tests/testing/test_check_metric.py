@@ -361,11 +361,7 @@ def test_a_law_also_holds_when_asserts_are_compiled_away() -> None:
     import subprocess
     import sys
 
-    code = (
-        "from ragauge.testing.laws import LawBroken, law\n"
-        "try: law(False, 'no')\n"
-        "except LawBroken: print('held')\n"
-    )
+    code = "from ragauge.testing.laws import LawBroken, law\ntry: law(False, 'no')\nexcept LawBroken: print('held')\n"
     run = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "held\n"
 

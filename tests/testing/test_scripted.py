@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from ragauge.core.sample import RetrievedChunk
-from ragauge.core.tasks import CORRECTNESS, REVERSE_QUESTIONS, SIMILARITY, SPLIT_CLAIMS, SUPPORT, USEFULNESS, QuestionsReply
+from ragauge.core.tasks import (
+    CORRECTNESS,
+    REVERSE_QUESTIONS,
+    SIMILARITY,
+    SPLIT_CLAIMS,
+    SUPPORT,
+    USEFULNESS,
+    QuestionsReply,
+)
 from ragauge.core.verdict import Claim, Verdict
 from ragauge.errors import JudgeUnavailable
 from ragauge.testing import LawBroken, Rounds, ScriptedJudge, agreeable_judge, check_judge
@@ -65,7 +73,9 @@ def test_claims_questions_similarities_and_single_verdicts() -> None:
     assert judge.calls[0].inputs == {"text": "x"}
 
 
-@pytest.mark.parametrize("said", [JudgeUnavailable, JudgeUnavailable("gone"), lambda **inputs: JudgeUnavailable("gone")])
+@pytest.mark.parametrize(
+    "said", [JudgeUnavailable, JudgeUnavailable("gone"), lambda **inputs: JudgeUnavailable("gone")]
+)
 def test_it_raises_what_it_is_told_to(said: Any) -> None:
     with pytest.raises(JudgeUnavailable):
         support(said)
