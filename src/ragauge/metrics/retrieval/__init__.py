@@ -1,1 +1,1 @@
-"""retrieval."""
+"""Retrieval metrics: ids only; no language model, free, deterministic."""
