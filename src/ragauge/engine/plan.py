@@ -159,9 +159,12 @@ def _build(key: str, parameters: dict[str, Any], supply: Supply, judge: Judge | 
     known = {entry.name: entry for entry in dataclasses.fields(factory)}
     _check_parameters(key, known, parameters, k, level)
     if "judge" in known:
-        if judge is None and known["judge"].default is dataclasses.MISSING:
+        optional = known["judge"].default is not dataclasses.MISSING
+        if judge is None and not optional:
             return [_Skip(key, "it needs a judge")]
-        parameters["judge"] = judge
+        # A metric that can do without a judge is free unless its card says that it uses one.
+        if not optional or Need.JUDGE in info.uses:
+            parameters["judge"] = judge
     missing = [_NEED_WORDS[need] for need in sorted(info.needs) if supply.lacks(need)]
     if missing:
         return [_Skip(key, f"no sample has {' or '.join(missing)}")]

@@ -37,12 +37,13 @@ class Composite:
     Edge cases: a component that was not asked for `Unscored(no_components)`; a value outside 0 to 1 cannot be averaged:
     `Unscored(invalid_score)`.
     Cost: none.
-    Source: REQUIREMENTS J9. The default four are the RAGAS score of Es et al. (2023), as an arithmetic mean.
+    Source: after the RAGAS score (Es et al., 2023), as an arithmetic mean. The default four cover both halves: grounded,
+    right, and what retrieval brought back and in which order.
 
     Example: faithfulness 0.8 with weight 2, recall@5 0.5 with weight 1 → (1.6 + 0.5) / 3 = 0.7.
     """
 
-    metrics: tuple[str, ...] = ("faithfulness", "answer_relevance", "context_precision", "context_recall")
+    metrics: tuple[str, ...] = ("faithfulness", "correctness", "context_precision", "context_recall")
     weights: tuple[float, ...] = ()
     missing: Literal["unscored", "skip"] = "unscored"
     inverted: tuple[str, ...] = LOWER_IS_BETTER

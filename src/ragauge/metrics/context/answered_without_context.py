@@ -26,7 +26,7 @@ class AnsweredWithoutContext:
     Edge cases: refusal 0; a partial answer counts as answered; blank answer `Unscored(no_answer)`; neither labels nor
     judge `Unscored(no_labels)`.
     Cost: none with labels; else one judge call, shared with context precision when judge replies are remembered.
-    Source: REQUIREMENTS R4; the "right answer from memory" case of RAG error analysis.
+    Source: the "right answer from memory" case of RAG error analysis.
 
     Example: gold {a}, retrieved [x, y], answer "It is 42." → 1; answer "I don't know." → 0.
     """
