@@ -24,8 +24,8 @@ ANSWER_LABELS = ("answer", "sources", "chunks", "relevance", "evidence", "keywor
 
 DOCUMENTS = {p.relative_to(CORPUS).as_posix(): p.read_text("utf-8") for p in sorted(CORPUS.rglob("*.md"))}
 ITEMS: list[dict[str, Any]] = yaml.safe_load((EXAMPLE / "golden.yaml").read_text("utf-8"))["items"]
-ANSWERABLE = [item for item in ITEMS if item.get("answerable") is not False]
-UNANSWERABLE = [item for item in ITEMS if item.get("answerable") is False]
+ANSWERABLE = [item for item in ITEMS if item["answerable"] is True]
+UNANSWERABLE = [item for item in ITEMS if item["answerable"] is False]
 RECORDED = [json.loads(line) for line in (EXAMPLE / "recorded.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -106,6 +106,7 @@ def test_the_item_is_valid_and_verified(item: dict[str, Any]) -> None:
         fields["evidence"] = [{"any": group} for group in groups(item)]
     loaded = GoldenItem.model_validate(fields)
     assert loaded.verified
+    assert loaded.answerable is not None
     assert loaded.language == "en"
     assert "\n" not in loaded.question.strip()
 
