@@ -72,7 +72,13 @@ class TerminalWatcher:
         if self._quiet:
             return
         if self._lines:
-            self._console.print(row_line(record, check_row(record, self._thresholds), max(80, self._console.width)))
+            self._console.print(
+                row_line(
+                    record,
+                    check_row(record, self._thresholds),
+                    self._console.width if self._console.is_terminal else 160,
+                )
+            )
         elif not self._console.is_terminal and time.monotonic() - self._said > 10:
             self._console.print(f"{self._n_already + n_done} of {self._n_total}")
             self._said = time.monotonic()

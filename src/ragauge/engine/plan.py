@@ -24,6 +24,7 @@ GENERATION_METRICS = (
     "correctness", "completeness", "citation_accuracy", "citation_recall", "abstention", "wrong_abstention",
     "correct_abstention", "hallucination_on_unanswerable", "keyword_hits", "token_f1", "composite",
 )  # fmt: skip
+_PARTS_MISSING = "not all of the metrics that it is made of are computed (name others, or missing: skip)"
 _NEED_WORDS = {
     Need.ANSWER: "an answer",
     Need.CONTEXT: "retrieved chunks",
@@ -114,6 +115,9 @@ def plan_metrics(
                 derived[built.key] = built.metric
             else:
                 metrics[built.key] = built.metric
+    for key in _without_parts(derived, metrics):
+        skipped[key] = _PARTS_MISSING
+        del derived[key], specs[key]
     if not metrics:
         reasons = "; ".join(f"{key}: {why}" for key, why in skipped.items()) or "no metric was named"
         raise SettingsError(f"none of the metrics can be computed on this data ({reasons})")
@@ -124,6 +128,18 @@ def default_metrics(judged: bool, k: int) -> list[str]:
     """The default set; without a judge only what is free."""
     free = [name for name in GENERATION_METRICS if judged or not _needs_judge(name)]
     return [name.format(k=k) for name in RETRIEVAL_METRICS] + free
+
+
+def _without_parts(derived: Mapping[str, Derived], metrics: Mapping[str, Metric]) -> list[str]:
+    """Derived metrics of which not a single component, or not every required one, is computed."""
+    there = set(metrics) | {parse_metric_key(key)[0] for key in metrics}
+    lacking = []
+    for key, metric in derived.items():
+        parts = getattr(metric, "metrics", ())
+        enough = any if getattr(metric, "missing", "unscored") == "skip" else all
+        if parts and not enough(part in there for part in parts):
+            lacking.append(key)
+    return lacking
 
 
 @dataclass(frozen=True)

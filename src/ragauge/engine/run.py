@@ -14,8 +14,9 @@ from ragauge.core.model import fingerprint
 from ragauge.core.run import DatasetInfo, Manifest, Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
 from ragauge.core.system import Closes, HasCorpus, System, SystemInfo
-from ragauge.dataset.evidence import CorpusIndex, check_labels, resolve_labels
+from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.golden import GoldenSet
+from ragauge.dataset.validate import check_labels
 from ragauge.engine.execute import Execution, Job, Progress, execute
 from ragauge.engine.manifest import check_same_run, make_manifest
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics

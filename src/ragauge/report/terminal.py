@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -19,6 +20,7 @@ from ragauge.text.normalise import display
 _STYLE = {"good": "green", "below": "yellow", "broken": "red", "none": ""}
 _MARK = {"good": "✓", "below": "·", "broken": "✗", "none": ""}
 _ROW_STYLE = {"good": "green", "bad": "red", "unknown": "yellow"}
+_KNOBS = ("retrieval", "k", "chunk_size", "chunk_overlap", "embedder", "rerank", "generator")
 _HALVES = (("retrieval", "Retrieval"), ("generation", "Generation"), ("both", "Both halves"))
 
 
@@ -77,11 +79,7 @@ def _cells(result: MetricResult) -> Iterable[Text]:
 
 
 def _head(manifest: Manifest, summary: Summary) -> Text:
-    settings = ", ".join(
-        f"{key}={value}"
-        for key, value in manifest.system.settings.items()
-        if isinstance(value, str | int | float | bool)
-    )
+    settings = ", ".join(_settings(manifest.system.settings))
     lines = [
         f"Run        {manifest.run}",
         f"Questions  {summary.n_rows} from {manifest.dataset.name}"
@@ -91,6 +89,13 @@ def _head(manifest: Manifest, summary: Summary) -> Text:
         f"Judge      {_judge(manifest)}",
     ]
     return Text("\n".join(display(line) for line in lines))
+
+
+def _settings(settings: Mapping[str, Any]) -> list[str]:
+    """The knobs that people turn, where a system has them; else all of its plain settings."""
+    plain = {key: value for key, value in settings.items() if isinstance(value, str | int | float | bool)}
+    shown = [key for key in _KNOBS if key in plain] or list(plain)
+    return [f"{key}={plain[key]}" for key in shown]
 
 
 def _judge(manifest: Manifest) -> str:
