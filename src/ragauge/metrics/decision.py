@@ -9,8 +9,8 @@ from typing import Any, Literal
 from ragauge.core.judge import Judge
 from ragauge.core.sample import Sample, is_blank
 from ragauge.core.tasks import ABSTENTION
+from ragauge.metrics.remembered import refusal
 from ragauge.metrics.verdicts import verdict_on
-from ragauge.text.refusals import find_refusal
 
 Kind = Literal["answered", "partial", "declined", "no_answer"]
 
@@ -59,10 +59,10 @@ def decide(sample: Sample, phrases: Sequence[str] = ()) -> Decision | None:
         return Decision("no_answer", "text")
     if response.abstained is False:
         return Decision("answered", "system")
-    refusal = find_refusal(response.answer, phrases)
-    if refusal is None:
+    found = refusal(response.answer, tuple(phrases))
+    if found is None:
         return Decision("answered", "text")
-    return Decision("partial" if refusal.partial else "declined", "text", refusal.phrase)
+    return Decision("partial" if found.partial else "declined", "text", found.phrase)
 
 
 async def decide_with(judge: Judge | None, sample: Sample, phrases: Sequence[str] = ()) -> Decision | None:

@@ -6,9 +6,8 @@ from ragauge.core.sample import RetrievedChunk, Sample, is_blank
 from ragauge.core.score import Unscored, unscored
 from ragauge.errors import Reason, SettingsError
 from ragauge.metrics.decision import decide
-from ragauge.text.citations import strip_citations
+from ragauge.metrics.remembered import plain
 from ragauge.text.normalise import clean
-from ragauge.text.sentences import split_sentences
 
 
 def answer_text(sample: Sample) -> str | Unscored:
@@ -21,8 +20,8 @@ def answer_text(sample: Sample) -> str | Unscored:
     if answer is None or is_blank(answer):
         return unscored(Reason.NO_ANSWER, "the system gave no answer" if answer is None else "the answer is blank")
     context = sample.response.context
-    text = clean(strip_citations(answer, context.ids if context is not None else ()))
-    if is_blank(text) or not split_sentences(text):
+    text = plain(answer, tuple(context.ids) if context is not None else ())
+    if not text:
         return unscored(Reason.NO_ANSWER, "the answer has no words")
     return text
 

@@ -37,8 +37,8 @@ class Composite:
     Edge cases: a component that was not asked for `Unscored(no_components)`; a value outside 0 to 1 cannot be averaged:
     `Unscored(invalid_score)`.
     Cost: none.
-    Source: after the RAGAS score (Es et al., 2023), as an arithmetic mean. The default four cover both halves: grounded,
-    right, and what retrieval brought back and in which order.
+    Source: after the RAGAS score (Es et al., 2023), as an arithmetic mean. The default four cover both halves: is the
+    answer grounded and right, was the evidence retrieved, and in which order.
 
     Example: faithfulness 0.8 with weight 2, recall@5 0.5 with weight 1 → (1.6 + 0.5) / 3 = 0.7.
     """

@@ -13,10 +13,10 @@ from ragauge.core.score import Scored, Unscored, unscored
 from ragauge.core.tasks import CITATION_SUPPORT
 from ragauge.core.verdict import Claim, Verdict
 from ragauge.errors import Reason
+from ragauge.metrics.remembered import cited_sentences
 from ragauge.metrics.settle import claimed_text, readable, retrieved
 from ragauge.metrics.verdicts import count, shares, verdicts_on
-from ragauge.text.citations import parse_citations, resolve
-from ragauge.text.normalise import clean
+from ragauge.text.citations import resolve
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class _Unit:
 
 def _units(sample: Sample) -> list[_Unit]:
     context = sample.response.context or RetrievedContext()
-    sentences = parse_citations(clean(sample.response.answer or ""), context.ids)
+    sentences = cited_sentences(sample.response.answer or "", tuple(context.ids))
     units = []
     for number, sentence in enumerate(sentences, start=1):
         ids = [resolve(citation, context) for citation in sentence.citations]
@@ -130,7 +130,9 @@ def _units_of_the_whole(sample: Sample, context: RetrievedContext) -> list[_Unit
     listed = dict.fromkeys(sample.response.citations or ())
     known = tuple(id for id in listed if id in context.ids)
     nowhere = tuple(f"the citation {id!r}" for id in listed if id not in context.ids)
-    sentences = [s for s in parse_citations(clean(sample.response.answer or "")) if not is_blank(s.text)] if listed else []
+    if not listed:
+        return []
+    sentences = [s for s in cited_sentences(sample.response.answer or "", ()) if not is_blank(s.text)]
     return [
         _Unit(Claim(id=f"s{number}", text=sentence.text), known, nowhere if number == 1 else ())
         for number, sentence in enumerate(sentences, start=1)

@@ -12,10 +12,10 @@ from ragauge.core.score import Scored, Unscored, unscored
 from ragauge.core.tasks import NEEDS_CITATION
 from ragauge.core.verdict import Claim
 from ragauge.errors import Reason
+from ragauge.metrics.remembered import cited_sentences
 from ragauge.metrics.settle import claimed_text
 from ragauge.metrics.verdicts import verdicts_on
-from ragauge.text.citations import CitedSentence, parse_citations, resolve
-from ragauge.text.normalise import clean
+from ragauge.text.citations import CitedSentence, resolve
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class CitationRecall:
         if isinstance(answer, Unscored):
             return answer
         context = sample.response.context
-        known = context.ids if context is not None else []
+        known = tuple(context.ids) if context is not None else ()
         sentences = {
             f"s{number}": sentence
-            for number, sentence in enumerate(parse_citations(clean(sample.response.answer or ""), known), start=1)
+            for number, sentence in enumerate(cited_sentences(sample.response.answer or "", known), start=1)
             if not is_blank(sentence.text)
         }
         claims = [Claim(id=id, text=sentence.text) for id, sentence in sentences.items()]

@@ -10,8 +10,9 @@ from ragauge.core.metric import MetricInfo, Need
 from ragauge.core.sample import Sample, is_blank
 from ragauge.core.score import Scored, Unscored, unscored
 from ragauge.errors import Reason, SettingsError
+from ragauge.metrics.remembered import numbers
 from ragauge.metrics.settle import claimed_text, readable, retrieved
-from ragauge.text.numbers import Quantity, agree, quantities
+from ragauge.text.numbers import Quantity, agree
 
 Against = Literal["either", "reference", "context"]
 
@@ -58,10 +59,10 @@ class NumberAgreement:
         known = self._known(sample)
         if isinstance(known, Unscored):
             return known
-        ours = quantities(answer)
+        ours = numbers(answer)
         if not ours:
             return unscored(Reason.NO_CLAIMS, "the answer holds no number")
-        theirs = _distinct(quantity for text in known for quantity in quantities(text))
+        theirs = _distinct(quantity for text in known for quantity in numbers(text))
         verdict = {key: any(agree(one, other, relative=self.relative) for other in theirs.values())
                    for key, one in _distinct(ours).items()}  # fmt: skip
         disagreeing = [quantity.text for quantity in ours if not verdict[_key(quantity)]]
