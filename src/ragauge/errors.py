@@ -118,6 +118,7 @@ class InputError(UsageError):
     ) -> None:
         self.problem, self.file, self.line = problem, file, line
         self.field, self.found, self.accepted = field, found, accepted
+        self.problems: tuple[InputError, ...] = ()
         where = ":".join(str(part) for part in (file, line) if part is not None)
         text = f"{where}: {problem}" if where else problem
         if field is not None:
@@ -128,6 +129,21 @@ class InputError(UsageError):
         if accepted:
             text += f"; accepted: {accepted}"
         super().__init__(text, hint=hint)
+
+    @classmethod
+    def several(cls, problems: Sequence[InputError], *, unread: bool = False) -> InputError:
+        """One error that lists `problems`, so that they can be mended in one go; a single one is returned as it is.
+
+        `unread`: there may be more of them further on.
+        """
+        if len(problems) == 1 and not unread:
+            return problems[0]
+        first = problems[0]
+        listed = "\n".join("  " + str(problem).replace("\n", "\n  ") for problem in problems)
+        count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+        error = cls(f"{count}{' (and perhaps more further on)' if unread else ''}\n{listed}", file=first.file)
+        error.line, error.field, error.problems = first.line, first.field, tuple(problems)
+        return error
 
 
 class StoreError(UsageError):
