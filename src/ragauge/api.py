@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,7 @@ def score(
     """`evaluate` with everything decided."""
     known = load_golden(golden) if isinstance(golden, str | os.PathLike) else golden
     stream = read_samples(samples, field_map=field_map, golden=known)
-    made = run_blocking(score_samples(stream, options, watcher or Silent()))
+    made = run_blocking(score_samples(stream, replace(options, joined=known is not None), watcher or Silent()))
     return finish(made)
 
 
