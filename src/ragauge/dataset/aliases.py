@@ -198,7 +198,7 @@ def near_miss(name: str) -> str | None:
     known = [alias for aliases in ALIASES.values() for alias in aliases]
     if len(name) < 4:
         return None
-    hits = difflib.get_close_matches(normal_name(name), known, n=1, cutoff=0.84)
+    hits = difflib.get_close_matches(normal_name(name), known, n=1, cutoff=0.87)
     return hits[0] if hits else None
 
 

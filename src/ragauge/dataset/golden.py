@@ -142,7 +142,7 @@ def load_golden(
     Raises `InputError` that lists up to 20 problems, each with file, line, field, what was found and what is accepted.
     """
     source = open_source(path, name)
-    reader = RecordReader.open("golden", str(source.path) if source.path else None, field_map)
+    reader = RecordReader.open("golden", source.where, field_map)
     items: list[GoldenItem] = []
     for row in source.read():
         if isinstance(row, InputError):
@@ -153,6 +153,6 @@ def load_golden(
             items.append(read.item)
     reader.finish()
     if not items:
-        raise InputError("there are no items", file=str(source.path) if source.path else None)
+        raise InputError("there are no items", file=source.where)
     lines = {item_id: line for (item_id, _), line in reader.lines.items()}
     return GoldenSet(source.name, source.path, tuple(items), reader.warnings.messages(), lines)

@@ -98,7 +98,7 @@ class SampleStream:
             n += 1
             n_verified += sample.item.verified
         if n == 0:
-            raise InputError("there are no records", file=str(self.path) if self.path else None)
+            raise InputError("there are no records", file=self._source.where)
         self.warnings = reading.messages()
         return Scan(
             n,
@@ -178,8 +178,7 @@ class _Reading:
     matched: dict[tuple[str, int], int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        file = str(self.source.path) if self.source.path else None
-        self.reader = RecordReader.open("recorded", file, self.field_map)
+        self.reader = RecordReader.open("recorded", self.source.where, self.field_map)
         self.by_question: dict[str, list[GoldenItem]] = {}
         for item in self.golden or ():
             self.by_question.setdefault(normalise(item.question), []).append(item)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,14 +20,14 @@ from ragauge.core.sample import (
     Usage,
     is_blank,
 )
-from ragauge.dataset.aliases import Role, spellings
-from ragauge.dataset.contexts import GENERATED, read_contexts
+from ragauge.dataset.aliases import Role, field_of, near_miss, spellings
+from ragauge.dataset.contexts import GENERATED, chunk_fields, read_contexts
 from ragauge.dataset.gold import read_gold
 from ragauge.dataset.mapping import Given, Mapper, what_is_there
 from ragauge.dataset.messages import Conversation, as_history, is_conversation, read_conversation
 from ragauge.dataset.problems import Problems, Warnings
 from ragauge.dataset.rows import Row
-from ragauge.dataset.values import Values, Wrong, as_count, as_flag, as_number, as_text, as_texts, plain
+from ragauge.dataset.values import Values, Wrong, as_count, as_flag, as_list, as_number, as_text, as_texts, plain
 
 _MILLISECONDS = ("retrieval_ms", "generation_ms", "total_ms")
 
@@ -116,6 +118,8 @@ class RecordReader:
             state = "the question is null" if "question" in values.fields else "no question"
             seen = what_is_there({str(n): str(n) for n in row.data})
             values.problem("question", state, accepted, hint=f"The record has: {seen}. {hint}")
+            if row.cells and "question" not in values.fields:
+                self.problems.raise_any()  # the column is missing: saying so for each row helps nobody
             return None
         question = values.read("question", _first_text)
         if question is None:
@@ -126,10 +130,13 @@ class RecordReader:
         return values.clean(question, "question")
 
     def _id(self, values: Values, question: str) -> str:
+        """The id given, or one made of the question: the same in every file, numbered where a question stands again."""
         name = values.text("id")
         if name is not None and name.strip():
             return name.strip()
         digest = hashlib.sha256(question.strip().encode("utf-8")).hexdigest()[:12]
+        if values.given("repeat") is not None:
+            return f"q-{digest}"
         n_before = self.made.get(digest, 0)
         self.made[digest] = n_before + 1
         return f"q-{digest}" if n_before == 0 else f"q-{digest}-{n_before + 1}"
@@ -211,8 +218,6 @@ class RecordReader:
 
 
 def _near(name: str) -> str | None:
-    from ragauge.dataset.aliases import field_of, near_miss
-
     hit = near_miss(name)
     place = field_of(hit) if hit else None
     return place[0] if place else None
@@ -265,8 +270,6 @@ def _metadata(values: Values) -> dict[str, Any]:
     if raw is None:
         return {}
     if isinstance(raw, str):
-        import json
-
         try:
             parsed = json.loads(raw)
         except (ValueError, RecursionError):
@@ -284,15 +287,15 @@ def _answerable(values: Values) -> bool | None:
 
 
 def _tags(values: Values, metadata: dict[str, Any]) -> tuple[str, ...] | None:
-    """Tags; of an object (`{"domain": "cloud", "alone": true}`) simple values become `domain:cloud`, `alone`."""
+    """Tags. One text is split at commas, `;` and `|`; of an object simple values become `domain:cloud`, `alone`."""
     raw = values.given("tags")
     if isinstance(raw, str) and raw.lstrip()[:1] == "{":
-        import json
-
         try:
             raw = json.loads(raw)
         except (ValueError, RecursionError):
             raw = values.given("tags")
+    if isinstance(raw, str) and raw.lstrip()[:1] not in ("[", "{"):
+        return tuple(dict.fromkeys(tag.strip() for tag in re.split("[,;|]", values.clean(raw, "tags")) if tag.strip()))
     if not isinstance(raw, Mapping):
         return values.texts("tags")
     tags = []
@@ -353,9 +356,6 @@ def _usage(values: Values) -> Usage | None:
 
 
 def _citations(value: Any, cells: bool) -> tuple[str, ...]:
-    from ragauge.dataset.contexts import chunk_fields
-    from ragauge.dataset.values import as_list
-
     cited = []
     for part in as_list(value, cells):
         if isinstance(part, Mapping):

@@ -40,6 +40,11 @@ class Source:
     path: Path | None
     read: Callable[[], Rows]
 
+    @property
+    def where(self) -> str:
+        """The file, or the name of what is in memory, for messages."""
+        return str(self.path) if self.path else self.name
+
 
 def open_source(data: Any, name: str | None = None) -> Source:
     """The source that `data` is: a path, a Hugging Face data set, a DataFrame, or an iterable of dicts."""

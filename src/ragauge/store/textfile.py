@@ -40,6 +40,8 @@ _TEXT_CONTROLS = b"\t\n\r\x0b\x0c\x08\x1b\x85"
 def existing_path(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path; `InputError` with the nearest names of its folder when nothing stands there."""
     found = Path(path)
+    if not os.fspath(path):
+        raise InputError("the path is empty")
     try:
         os.stat(found)
         return found
