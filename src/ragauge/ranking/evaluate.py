@@ -91,9 +91,19 @@ def _all_numbers(scores: Iterable[Any]) -> bool:
         return False
 
 
+def _mean(column: array[float]) -> float:
+    if len(column) < PLAIN_BELOW:
+        return math.fsum(column) / len(column)
+    import numpy as np
+
+    return float(np.frombuffer(column).mean())
+
+
 def _finish(joined: Joined, measured: Measured, options: Options) -> RankingResult:
     questions: Sequence[str] = joined.questions
-    values, empty = measured.values, [place for place, n in enumerate(measured.n_relevant) if n == 0]
+    values, empty = measured.values, []
+    if 0 in measured.n_relevant:
+        empty = [place for place, n in enumerate(measured.n_relevant) if n == 0]
     without_relevant = tuple(questions[place] for place in empty)
     if empty and options.empty_relevant == "error":
         raise InputError(f"{len(empty)} questions have no relevant document, the first is {without_relevant[0]!r}")
@@ -107,7 +117,7 @@ def _finish(joined: Joined, measured: Measured, options: Options) -> RankingResu
     return RankingResult(
         questions=tuple(questions),
         values=values,
-        means={key: math.fsum(column) / len(column) for key, column in values.items()},
+        means={key: _mean(column) for key, column in values.items()},
         missing=joined.missing,
         ignored=joined.ignored,
         without_relevant=without_relevant,

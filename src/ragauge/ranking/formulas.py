@@ -17,6 +17,9 @@ import numpy.typing as npt
 from ragauge.ranking.measures import Measure
 from ragauge.ranking.options import Options
 
+#: Up to this many distinct gains, an ideal DCG is found by counting; beyond, by sorting.
+_COUNTED_GAINS = 16
+
 # What dtype an operation of numpy gives is beyond its type stubs in places; these two say what is meant.
 Floats = npt.NDArray[Any]
 Ints = npt.NDArray[Any]
@@ -32,6 +35,16 @@ def gains(grades: Floats, options: Options) -> Floats:
         return np.where(grades > 0, np.exp2(np.maximum(grades, 0.0)) - 1.0, 0.0)
     distinct, place = np.unique(grades, return_inverse=True)
     return np.array([options.gain_of(grade) for grade in distinct.tolist()], dtype=np.float64)[place]
+
+
+def discounts(n: int) -> Floats:
+    """1 / log2(rank + 1) of the first n ranks."""
+    weights: Floats = 1.0 / np.log2(np.arange(2, n + 2, dtype=np.float64))
+    return weights
+
+
+def _at_most(numbers: Ints, k: int | None) -> Ints:
+    return numbers if k is None else np.minimum(numbers, k)
 
 
 @dataclass(frozen=True)
@@ -78,20 +91,39 @@ class HitTable:
     @cached_property
     def discounted(self) -> Floats:
         """gain / log2(rank + 1) of each hit."""
-        result: Floats = gains(self.grade, self.options) / np.log2(self.index + 2.0)
+        weights = discounts(int(self.index.max(initial=0)) + 1)
+        result: Floats = gains(self.grade, self.options) * weights[self.index]
         return result
 
     @cached_property
-    def ideal(self) -> tuple[Ints, Ints, Floats]:
-        """(question, index, discounted gain) of the judged documents in their best order."""
-        positive = self.judged_grade > 0
-        question, gain = self.judged_question[positive], gains(self.judged_grade[positive], self.options)
-        distinct = np.unique(gain)
+    def positive_gains(self) -> tuple[Ints, Floats, Floats]:
+        """(question, gain) of the judged documents that have a gain, and the distinct gains, ascending."""
+        gain = gains(self.judged_grade, self.options)
+        positive = gain > 0
+        return self.judged_question[positive], gain[positive], np.unique(gain[positive])
+
+    def ideal_dcg(self, k: int | None) -> Floats:
+        """DCG of the first k of the best possible order, shape (Q,)."""
+        question, gain, distinct = self.positive_gains
+        if len(distinct) > _COUNTED_GAINS:
+            return self.total(*self.ideal_order, k)
+        result, stop = np.zeros(self.n_questions), np.zeros(self.n_questions, np.int64)
+        sums = np.concatenate(([0.0], np.cumsum(discounts(int(self.count(question).max(initial=0))))))
+        # All documents of one gain stand together in the best order: from `stop` of the higher gains to the next one.
+        for each in distinct[::-1].tolist():
+            start, stop = stop, stop + self.count(question[gain == each])
+            result += each * (sums[_at_most(stop, k)] - sums[_at_most(start, k)])
+        return result
+
+    @cached_property
+    def ideal_order(self) -> tuple[Ints, Ints, Floats]:
+        """(question, index, discounted gain) of the judged documents in their best order, for many distinct gains."""
+        question, gain, distinct = self.positive_gains
         # Questions already stand in order: sorting one whole number per grade (question, then falling gain) is many
         # times faster than a two-key sort.
         key = question * len(distinct) + (len(distinct) - 1 - np.searchsorted(distinct, gain))
         key.sort()
-        ordered = distinct[::-1][key - question * len(distinct)] if len(distinct) else gain
+        ordered = distinct[::-1][key - question * len(distinct)]
         first = np.searchsorted(question, np.arange(self.n_questions))
         index = np.arange(len(question)) - first[question]
         return question, index, ordered / np.log2(index + 2.0)
@@ -111,22 +143,22 @@ class HitTable:
     def total(self, question: Ints, index: Ints, weight: Floats, k: int | None) -> Floats:
         """Sum of `weight` over the first k of each question, shape (Q,)."""
         if k is not None:
-            kept = index < k
-            question, weight = question[kept], weight[kept]
-        summed: Floats = np.bincount(question, weight, self.n_questions)
-        return summed
+            weight = np.where(index < k, weight, 0.0)
+        result: Floats = np.bincount(question, weight, self.n_questions)
+        return result
 
 
 def _divide(part: Any, whole: Any) -> Floats:
     """part / whole, 0 where whole is 0."""
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    result: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result
 
 
 def _cut_or_retrieved(table: HitTable, k: int | None) -> int | Ints:
     if k is not None and table.options.denominator == "k":
         return k
-    return table.n_retrieved if k is None else np.minimum(table.n_retrieved, k)
+    return _at_most(table.n_retrieved, k)
 
 
 def _hit_rate(table: HitTable, k: int | None) -> Floats:
@@ -138,7 +170,7 @@ def _recall(table: HitTable, k: int | None) -> Floats:
 
 
 def _recall_cap(table: HitTable, k: int | None) -> Floats:
-    return _divide(table.found(k), table.n_relevant if k is None else np.minimum(table.n_relevant, k))
+    return _divide(table.found(k), _at_most(table.n_relevant, k))
 
 
 def _precision(table: HitTable, k: int | None) -> Floats:
@@ -147,7 +179,7 @@ def _precision(table: HitTable, k: int | None) -> Floats:
 
 
 def _precision_retrieved(table: HitTable, k: int | None) -> Floats:
-    return _divide(table.found(k), table.n_retrieved if k is None else np.minimum(table.n_retrieved, k))
+    return _divide(table.found(k), _at_most(table.n_retrieved, k))
 
 
 def _f1(table: HitTable, k: int | None) -> Floats:
@@ -177,8 +209,11 @@ def _r_precision(table: HitTable, k: int | None) -> Floats:
 
 
 def _ndcg(table: HitTable, k: int | None) -> Floats:
-    best = table.total(*table.ideal, k)
-    return np.minimum(_divide(table.total(table.question, table.index, table.discounted, k), best), 1.0)
+    best = table.ideal_dcg(k)
+    result = _divide(table.total(table.question, table.index, table.discounted, k), best)
+    # The two sums are added up in different orders. What differs from 1 by rounding only is 1, as in `single.ndcg`.
+    result[result > 1.0 - 1e-14] = 1.0
+    return result
 
 
 _FORMULAS: Mapping[str, Callable[[HitTable, int | None], Floats]] = {

@@ -47,7 +47,9 @@ def join(judgements: Judgements, run: Run, options: Options) -> Joined:
     """Pair judgements and rankings by question id; a missing question gets an empty ranking or is left out."""
     grades, run = judgements.grades, _with_text_keys(run)
     questions, judged, rankings = list(grades), list(grades.values()), list(map(run.get, grades))
-    missing = tuple(question for question, ranking in zip(questions, rankings, strict=True) if ranking is None)
+    missing: tuple[str, ...] = ()
+    if type(None) in set(map(type, rankings)):
+        missing = tuple(question for question, ranking in zip(questions, rankings, strict=True) if ranking is None)
     ignored: tuple[str, ...] = ()
     if len(run) > len(questions) - len(missing):
         ignored = tuple(question for question in run if question not in grades)

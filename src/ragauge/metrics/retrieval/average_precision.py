@@ -14,7 +14,7 @@ from ragauge.ranking.measures import check_cutoff
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Precision at the rank of every relevant id, averaged over all of them (0 to 1, higher is better); its mean is MAP.
+    """Precision at the rank of every relevant id, averaged over all of them (0 to 1, higher is better). Mean: MAP.
 
     Formula: Σ precision@i over relevant ranks i (up to `k`) / |relevant|; what never came back counts 0.
     Level "doc" ranks unique documents, level "chunk" the chunks. Passages that are alternatives of one another count
