@@ -1,0 +1,146 @@
+"""Does a context hold the answer? Signals of a question and its retrieved passages, and the probability from them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ragauge.core.sample import RetrievedChunk
+from ragauge.systems.reference.bm25 import terms
+from ragauge.systems.reference.passages import Passage
+
+_ANCHOR = re.compile(
+    r"(?<=[\w,;:] )[A-Z][\w'’-]*|\b[\w.-]*\d[\w.-]*\b|\b\w+[_./]\w[\w./-]*|--?[a-z][\w-]+|`[^`]{1,80}`"
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|million|billion)\b", re.I
+)
+_DATE = re.compile(
+    r"\b(?:1[0-9]|20)\d\d\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\bcentur", re.I
+)
+_NAME = re.compile(r"(?<=[\w,;:(] )[A-Z][a-z]+")
+_ASKS = (
+    (
+        re.compile(r"\bhow (?:many|much|long|old|large|big|far|often|fast)\b|\bwhat (?:percent|number|size)", re.I),
+        _NUMBER,
+    ),
+    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b", re.I), _DATE),
+    (re.compile(r"\bwho(?:m|se)?\b|\bwhere\b|\b(?:what|which) (?:country|city|person|state|company)\b", re.I), _NAME),
+)
+
+#: Characters of a question that are looked at; a question is a sentence or two, whatever else was pasted in with it.
+MAX_QUESTION = 4000
+SIGNALS = (
+    "sentence_cosine", "chunk_cosine", "sentence_recall", "chunk_recall", "all_recall", "anchors", "answer_type",
+    "rarest_missing", "pairs", "margin",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well each passage matches the question (0 to about 1, higher is better), and the signals by name."""
+
+    matches: tuple[float, ...]
+    signals: dict[str, float]
+
+
+def weigh(
+    question: str,
+    chunks: Sequence[RetrievedChunk],
+    found: Sequence[Passage],
+    *,
+    question_vector: Any,
+    chunk_vectors: Any,
+    passage_vectors: Any,
+    weight: Callable[[str], float],
+    language: str = "en",
+) -> Evidence:
+    """Match = 0.5 cosine + 0.5 recall, where recall is the idf-weighted share of the question's terms that the passage
+    has, headings above it included; the chunk's recall counts a quarter of it.
+
+    Vectors have length 1, one row for each chunk or passage. Without any passage all signals are 0.
+    """
+    question = question[:MAX_QUESTION]
+    asked = sorted(set(terms(question, language)))
+    weights = {term: weight(term) for term in asked}
+    held = [set(terms(_with_names(chunk), language)) for chunk in chunks]
+    by_rank = {chunk.rank: index for index, chunk in enumerate(chunks)}
+    chunk_recalls = [_recall(weights, one) for one in held]
+    if not found:
+        return Evidence((), dict.fromkeys(SIGNALS, 0.0))
+    cosines = np.asarray(passage_vectors) @ np.asarray(question_vector)
+    recalls = [_recall(weights, set(terms(passage.search, language))) for passage in found]
+    matches = [
+        0.5 * float(cosine) + 0.375 * recall + 0.125 * chunk_recalls[by_rank[passage.rank]]
+        for passage, cosine, recall in zip(found, cosines, recalls, strict=True)
+    ]
+    top = max(range(len(found)), key=lambda index: (round(matches[index], 6), -found[index].rank, -found[index].place))
+    chunk_cosines = np.sort(np.asarray(chunk_vectors) @ np.asarray(question_vector))[::-1]
+    best_chunk = max(range(len(chunks)), key=lambda index: (chunk_recalls[index], -index))
+    missing = [weights[term] for term in asked if term not in held[best_chunk]]
+    signals = {
+        "sentence_cosine": float(cosines.max()),
+        "chunk_cosine": float(chunk_cosines[0]),
+        "sentence_recall": recalls[top],
+        "chunk_recall": max(chunk_recalls),
+        "all_recall": _recall(weights, set().union(*held)),
+        "anchors": _anchors(question, chunks[by_rank[found[top].rank]]),
+        "answer_type": _answer_type(question, found[top].text),
+        "rarest_missing": max(missing, default=0.0) / (max(weights.values(), default=1.0) or 1.0),
+        "pairs": _pairs(question, chunks[best_chunk].text, language),
+        "margin": float(chunk_cosines[0] - chunk_cosines[1]) if len(chunk_cosines) > 1 else 0.0,
+    }
+    return Evidence(tuple(matches), signals)
+
+
+def probability(signals: dict[str, float], model: dict[str, float]) -> float:
+    """Logistic model: 1 / (1 + exp(-(intercept + Σ weight · signal))), 0 to 1."""
+    total = model["intercept"] + sum(model[name] * signals[name] for name in SIGNALS if name in model)
+    return 1 / (1 + math.exp(-max(min(total, 60.0), -60.0)))
+
+
+def _with_names(chunk: RetrievedChunk) -> str:
+    names = [chunk.metadata.get("title", ""), *(chunk.metadata.get("headings") or ())]
+    return "\n".join([*(str(name) for name in names if name), chunk.text])
+
+
+def _recall(weights: dict[str, float], held: set[str]) -> float:
+    total = sum(weights.values())
+    return sum(value for term, value in weights.items() if term in held) / total if total else 0.0
+
+
+def _anchors(question: str, chunk: RetrievedChunk) -> float:
+    """Share of the question's names, numbers and identifiers that stand in the chunk; 1 without any."""
+    wanted = {match.group().strip("`").casefold() for match in _ANCHOR.finditer(question)}
+    text = _with_names(chunk).casefold()
+    return sum(one in text for one in wanted) / len(wanted) if wanted else 1.0
+
+
+def _answer_type(question: str, passage: str) -> float:
+    """1 when the passage has the kind of thing asked for (number, date, name), 0 when not, 0.5 for other questions."""
+    for asks, gives in _ASKS:
+        if asks.search(question):
+            return 1.0 if gives.search(passage) else 0.0
+    return 0.5
+
+
+def _pairs(question: str, text: str, language: str) -> float:
+    """Share of neighbouring term pairs of the question that stand within five terms of each other in the text."""
+    asked = terms(question, language)
+    wanted = set(pairwise(asked))
+    if not wanted:
+        return 0.0
+    places: dict[str, list[int]] = {}
+    for index, term in enumerate(terms(text, language)):
+        places.setdefault(term, []).append(index)
+    near = sum(
+        any(abs(one - other) <= 5 for one in places.get(first, ())[:50] for other in places.get(second, ())[:50])
+        for first, second in wanted
+    )
+    return near / len(wanted)

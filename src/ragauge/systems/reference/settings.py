@@ -1,0 +1,146 @@
+"""The settings of the reference pipeline: names, defaults, and what is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ragauge.errors import SettingsError, UnknownName, nearest
+from ragauge.systems.reference.chunk import SPLITTERS, ChunkSettings
+from ragauge.systems.reference.generate import REFUSAL
+
+Check = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """All knobs. `corpus`: a folder or file. Sizes are in `chunk_unit`; `k` chunks go to the generator, chosen from
+    `candidates` of each retriever where there is fusion or re-ranking.
+    """
+
+    corpus: str
+    splitter: str = "markdown"
+    chunk_size: int = 800
+    chunk_overlap: int = 100
+    chunk_unit: str = "characters"
+    prefix: str = "headings"
+    embedder: str = "minilm"
+    retrieval: str = "hybrid"
+    k: int = 5
+    candidates: int = 20
+    rrf_k: int = 60
+    rerank: str = "none"
+    history: str = "append"
+    generator: str = "extractive"
+    refusal: str = REFUSAL
+    max_sentences: int = 3
+    abstain_below: float = 0.5
+    language: str = "en"
+    store: str = "memory"
+    embedding_cache: str = "default"
+
+    @property
+    def chunking(self) -> ChunkSettings:
+        """Those that decide the chunks."""
+        return ChunkSettings(self.splitter, self.chunk_size, self.chunk_overlap, self.chunk_unit)  # type: ignore[arg-type]
+
+    @property
+    def answering(self) -> dict[str, Any]:
+        """Those that can change an answer: where the corpus, the index and the cache lie cannot."""
+        return {
+            name: value for name, value in asdict(self).items() if name not in ("corpus", "store", "embedding_cache")
+        }
+
+
+def read_settings(settings: Mapping[str, Any]) -> ReferenceSettings:
+    """Checked settings. `SettingsError` names the key, what was found, what is accepted, and the nearest known key."""
+    known = [field.name for field in fields(ReferenceSettings)]
+    for name in settings:
+        if name not in _CHECKS:
+            near = nearest(str(name), known)
+            raise SettingsError(
+                f"the reference pipeline has no setting {name!r}",
+                hint=f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(known)}.",
+            )
+    if settings.get("corpus") is None:
+        raise SettingsError(
+            "the reference pipeline needs `corpus`", hint="Give the folder or file of the documentation."
+        )
+    values = {name: _CHECKS[name](name, value) for name, value in settings.items() if value is not None}
+    read = ReferenceSettings(**values)
+    _ = read.chunking  # checks sizes against each other
+    if read.candidates < read.k and (read.retrieval == "hybrid" or read.rerank != "none"):
+        raise SettingsError(f"candidates ({read.candidates}) must not be fewer than k ({read.k})")
+    return read
+
+
+def _one_of(*accepted: str) -> Check:
+    def check(name: str, value: Any) -> str:
+        if isinstance(value, str) and value in accepted:
+            return value
+        if value is False and "none" in accepted:  # `rerank: off` is False in YAML
+            return "none"
+        near = nearest(value, accepted) if isinstance(value, str) else []
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"{name} must be one of {', '.join(accepted)}, not {value!r}", hint=hint)
+
+    return check
+
+
+def _whole(low: int, high: int) -> Check:
+    def check(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise SettingsError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+        return value
+
+    return check
+
+
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise SettingsError(f"{name} must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, Path):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise SettingsError(f"{name} must be a text that is not blank, not {value!r}")
+    return value
+
+
+def _language(name: str, value: Any) -> str:
+    from ragauge.text.tokens import stopwords
+
+    try:
+        stopwords(_text(name, value))
+    except UnknownName as error:
+        raise SettingsError(f"{name}: {error.message}", hint=error.hint) from error
+    return str(value)
+
+
+_CHECKS: dict[str, Check] = {
+    "corpus": _text,
+    "splitter": _one_of(*SPLITTERS),
+    "chunk_size": _whole(20, 1_000_000),
+    "chunk_overlap": _whole(0, 500_000),
+    "chunk_unit": _one_of("characters", "tokens"),
+    "prefix": _one_of("headings", "none"),
+    "embedder": _text,
+    "retrieval": _one_of("dense", "bm25", "hybrid"),
+    "k": _whole(1, 1000),
+    "candidates": _whole(1, 10_000),
+    "rrf_k": _whole(1, 10_000),
+    "rerank": _one_of("none", "minilm"),
+    "history": _one_of("append", "ignore"),
+    "generator": _one_of("extractive", "none"),
+    "refusal": _text,
+    "max_sentences": _whole(1, 50),
+    "abstain_below": _share,
+    "language": _language,
+    "store": _text,
+    "embedding_cache": _text,
+}
