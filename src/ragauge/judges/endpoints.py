@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ Environment = Mapping[str, str]
 KEYS = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 AZURE_VERSION = "2024-10-21"
+_PLACED = re.compile(r"(.*?)@([a-z][a-z0-9+.-]{0,20}://.*)", re.DOTALL)
 
 
 def endpoint_of(settings: JudgeSettings, environment: Environment | None = None) -> Endpoint:
@@ -24,10 +26,8 @@ def endpoint_of(settings: JudgeSettings, environment: Environment | None = None)
     variables = os.environ if environment is None else environment
     model, base_url = settings.model, settings.base_url
     if settings.kind == "compatible":
-        model, at, address = model.rpartition("@")
-        if not at:
-            model, address = settings.model, ""
-        base_url = address or base_url
+        if placed := _PLACED.fullmatch(model):
+            model, base_url = placed[1], placed[2]
         if not base_url or not model:
             raise SettingsError(
                 f"judge: {settings.name!r} does not say where the model is",

@@ -30,22 +30,28 @@ class _Wire(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-def _text(value: Any) -> Any:
-    """Numbers where text is expected (an id, a label "5") are read as text."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+def _whole(value: Any) -> Any:
+    """Text without lone surrogates, which a reply may hold as escapes and which nothing else takes."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-Text = Annotated[str, BeforeValidator(_text)]
+def _named(value: Any) -> Any:
+    """Numbers where a name is expected (an id, a label "5") are read as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _whole(value)
+
+
+Words = Annotated[str, BeforeValidator(_whole)]
+Name = Annotated[str, BeforeValidator(_named)]
 
 
 class Opinion(_Wire):
     """One verdict as a model sends it. `label` is checked against the task's menu where it is read."""
 
-    id: Text
-    reason: str | None = ""
-    evidence: Text | None = None
-    quote: str | None = None
-    label: Text
+    id: Name
+    reason: Words | None = ""
+    evidence: Name | None = None
+    quote: Words | None = None
+    label: Name
 
 
 class Opinions(_Wire):
@@ -57,22 +63,22 @@ class Opinions(_Wire):
 class SplitText(_Wire):
     """Claims in order."""
 
-    id: Text
-    claims: list[str]
+    id: Name
+    claims: list[Words]
 
 
 class Guesses(_Wire):
     """Questions."""
 
-    id: Text
+    id: Name
     noncommittal: bool = False
-    questions: list[str]
+    questions: list[Words]
 
 
 class Probe(_Wire):
     """The reply to a question that only tests the endpoint."""
 
-    id: Text
+    id: Name
 
 
 def label_of(said: str, menu: tuple[str, ...]) -> str | None:

@@ -21,6 +21,8 @@ _OPENING = re.compile(r"<(think|thinking|reasoning)>", re.I)
 _CLOSING = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
 #: The scan gives up after so many times the reply's length (nested openings would make it quadratic).
 _PATIENCE = 8
+#: … and every opening counts as so many characters, however short the object.
+_EACH = 500
 
 
 class Unreadable(ValueError):
@@ -90,10 +92,10 @@ def without_reasoning(text: str) -> str:
 
 def objects(text: str) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
     """The complete top-level JSON objects in `text`, in order, each with the repairs that it took."""
-    at, patience = 0, _PATIENCE * len(text) + 10_000
+    at, patience = 0, _PATIENCE * len(text) + 200 * _EACH
     while patience > 0 and (start := text.find("{", at)) >= 0:
         end, looked = _end_of_object(text, start, patience)
-        patience -= looked
+        patience -= looked + _EACH
         value, repairs = (None, ()) if end is None else _repaired(text[start:end])
         if isinstance(value, dict) and end is not None:
             yield value, repairs

@@ -16,6 +16,7 @@ from ragauge.judges.providers.dialect import Dialect
 from ragauge.judges.providers.failures import (
     CallFailed,
     CallTimedOut,
+    as_dict,
     failure_of_status,
     redact,
     refuse_unusable,
@@ -70,7 +71,7 @@ class AnthropicProvider:
             if isinstance(failure, CallFailed):
                 failure = self.dialect.learnt(failure, mode, sent | dict(named))
             raise failure from None
-        return read_message(message.to_dict(), self.endpoint, 1000 * (time.perf_counter() - started))
+        return read_message(as_dict(message), self.endpoint, 1000 * (time.perf_counter() - started))
 
     def _failure(self, problem: Exception) -> CallFailed | CallTimedOut:
         import anthropic

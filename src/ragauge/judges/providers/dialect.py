@@ -27,6 +27,7 @@ _ABOUT = {
     "tool": ("tool", "function"),
 }
 _SWAPS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_OPTIONAL = {"temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "reasoning_effort"}
 _REFUSED = re.compile(r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed")
 
 
@@ -56,7 +57,7 @@ class Dialect:
             return failure
         text = failure.message.casefold()
         if failure.status in (400, 422) and _REFUSED.search(text):
-            for name in sent:
+            for name in sorted(_OPTIONAL & sent.keys()):
                 if name in text and self._without(name):
                     return _again(failure)
         if any(mark in text for mark in _ABOUT.get(mode, ())):

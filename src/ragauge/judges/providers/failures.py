@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Literal
+from typing import Any, Literal
 
 from ragauge.core.provider import Endpoint
 from ragauge.errors import EndpointUnusable, JudgeUnavailable, TimedOut
@@ -85,6 +85,12 @@ def failure_of_status(
         kind = "request"
     text = redact(f"{endpoint.label} answered {status}: {' '.join(body.split())}", secrets)
     return CallFailed(text, kind=kind, status=status, retry_after_s=retry_after(headers), hint=hint)
+
+
+def as_dict(reply: Any) -> dict[str, Any]:
+    """What an SDK made of a reply, as plain data; empty for what it could make nothing of (it passes odd shapes on)."""
+    make = getattr(reply, "to_dict", None)
+    return make() if make is not None else {}
 
 
 def refuse_unusable(failure: CallFailed | CallTimedOut) -> None:

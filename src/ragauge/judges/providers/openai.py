@@ -14,6 +14,7 @@ from ragauge.judges.providers.dialect import MODES, Dialect
 from ragauge.judges.providers.failures import (
     CallFailed,
     CallTimedOut,
+    as_dict,
     failure_of_status,
     redact,
     refuse_unusable,
@@ -74,7 +75,7 @@ class OpenAIProvider:
             if isinstance(failure, CallFailed):
                 failure = self.dialect.learnt(failure, mode, sent)
             raise failure from None
-        return read_completion(completion.to_dict(), self.endpoint, 1000 * (time.perf_counter() - started))
+        return read_completion(as_dict(completion), self.endpoint, 1000 * (time.perf_counter() - started))
 
     def _failure(self, problem: Exception) -> CallFailed | CallTimedOut:
         import openai
