@@ -65,7 +65,11 @@ class Comparison(Model):
 
 @dataclass(frozen=True)
 class Options:
-    """`smallest`: the difference worth telling, as a share of a metric's range. `metrics`: only these keys."""
+    """`smallest`: the difference worth telling, as a share of a metric's range. `metrics`: only these keys.
+
+    `by_document`: the documents are a sample of many more, so questions about one document count as one cluster. By
+    default the documents are the ones that the system serves, and questions are independent: design/paired-intervals.
+    """
 
     level: float = 0.95
     alpha: float = 0.05
@@ -73,7 +77,7 @@ class Options:
     seed: int = 0
     metrics: tuple[str, ...] = ()
     include_changed: bool = False
-    independent: bool = False
+    by_document: bool = False
 
 
 @dataclass
@@ -105,7 +109,7 @@ def _measure(a: RunTable, b: RunTable, options: Options) -> _Part:
     part = _Part(b, pairing, {}, {}, list(warnings(a.manifest, b.manifest, pairing)))
     if options.include_changed and pairing.changed:
         part.notes.append("Changed questions are compared as if they were the same (--include-changed).")
-    clusters = None if options.independent else a.clusters
+    clusters = a.clusters if options.by_document else None
     for key in _keys(a, b, options, part):
         one, other = a.columns[key], b.columns[key]
         pairs = pair(one.values, other.values, pairing.shared, clusters)

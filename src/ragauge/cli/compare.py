@@ -24,7 +24,9 @@ from ragauge.cli.common import emit_json, json_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the permutation test.")
 @click.option("--include-changed", is_flag=True, help="Also compare questions whose golden item changed.")
 @click.option(
-    "--independent", is_flag=True, help="Take questions as independent even where several are about one document."
+    "--by-document",
+    is_flag=True,
+    help="The documents are a sample of many more: questions about one of them count together.",
 )
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a pull request.")
 @json_option
@@ -36,7 +38,7 @@ def command(
     smallest: float,
     seed: int,
     include_changed: bool,
-    independent: bool,
+    by_document: bool,
     as_markdown: bool,
     as_json: bool,
 ) -> int:
@@ -66,7 +68,7 @@ def command(
         seed=seed,
         metrics=metrics,
         include_changed=include_changed,
-        independent=independent,
+        by_document=by_document,
     )
     comparisons = compare(sources[0], sources[1:], options)
     if as_json:
