@@ -311,3 +311,18 @@ def test_random_bytes_never_end_in_another_exception(tmp_path: Path) -> None:
         path = file(tmp_path, f"r{number}{suffix}", content)
         with contextlib.suppress(InputError):
             load_golden(path)
+
+
+def test_a_list_under_an_unknown_key_is_named(tmp_path: Path) -> None:
+    text = refused(file(tmp_path, "g.yaml", "name: x\nitmes:\n  - question: Q\n"))
+    assert "g.yaml:2: a list of records under the unknown key 'itmes'; accepted: items | examples" in text
+
+
+def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
+    text = refused(file(tmp_path, "g.csv", "qestion,answer\na,b\nc,d\n"))
+    assert text.count("no question") == 1
+    assert "--map qestion=question" in text
+
+
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    assert "the path is empty" in refused("")

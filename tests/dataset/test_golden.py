@@ -320,3 +320,22 @@ def test_a_golden_set_is_frozen() -> None:
     golden: GoldenSet = load_golden(RECORDS)
     with pytest.raises(AttributeError):
         golden.name = "other"  # type: ignore[misc]
+
+
+def test_a_data_frame_with_arrays_is_read(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    numpy = pytest.importorskip("numpy")
+    frame = pandas.DataFrame({
+        "question": ["Q?"], "query": ["Q?"], "keywords": [numpy.array(["a", "b"])], "tags": [numpy.array(["t"],
+        dtype=object)],
+        "retrieval_gt": [numpy.array([numpy.array(["x", "y"]), numpy.array(["z"])], dtype=object)],
+        "score": [numpy.float64("nan")],
+    })  # fmt: skip
+    item = load_golden(frame).items[0]
+    assert (item.keywords, item.tags) == (("a", "b"), ("t",))
+    assert item.evidence is not None
+    assert [len(group.any) for group in item.evidence] == [2, 1]
+
+
+def test_tags_in_one_text_are_split() -> None:
+    assert load_golden([{"question": "Q?", "tags": "lookup, numeric"}]).items[0].tags == ("lookup", "numeric")

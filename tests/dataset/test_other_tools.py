@@ -320,3 +320,24 @@ def test_one_text_is_one_context_and_an_empty_list_is_not_the_same_as_nothing() 
 def test_a_blank_recorded_answer_stays_an_answer_that_is_blank() -> None:
     assert recorded({"question": "Q?", "answer": ""}).response.answer == ""
     assert recorded({"question": "Q?"}).response.answer is None
+
+
+def test_what_an_application_returned_as_sources_or_chunks_is_retrieved_and_ids_alone_are_gold() -> None:
+    passages = [{"id": "i1", "text": "c1", "score": 0.5}, {"id": "i2", "text": "c2"}]
+    for name in ("chunks", "sources", "documents", "retrieved", "docs"):
+        sample = recorded({"question": "Q?", "answer": "A", name: passages})
+        assert texts(sample) == ["c1", "c2"]
+        assert (sample.item.chunks, sample.item.sources) == (None, None)
+    gold = recorded({"question": "Q?", "answer": "A", "chunks": ["i1"], "sources": ["d1"], "contexts": passages})
+    assert (gold.item.chunks, gold.item.sources) == (("i1",), ("d1",))
+    nested = recorded({"inputs": {"question": "Q?"}, "outputs": {"answer": "A", "sources": ["d1", "d2"]}})
+    assert nested.item.sources is None
+    assert nested.response.context is not None
+    assert nested.response.context.documents == ["d1", "d2"]
+    assert golden({"question": "Q?", "documents": ["d1"]}).sources == ("d1",)
+
+
+def test_a_slip_in_a_results_file_is_offered_and_metric_columns_are_not_taken_for_slips() -> None:
+    stream = read_samples([{"user_input": "Q?", "response": "A", "faithfulness": 0.5, "answer_relevancy": 0.2}])
+    stream.scan()
+    assert stream.warnings == ()

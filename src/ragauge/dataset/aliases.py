@@ -51,6 +51,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "contexts", "retrieved_contexts", "retrieval_context", "retrieved_context", "context", "retrieved_contents",
         "retrieved_chunks", "retrieved_documents", "retrieved_docs", "source_documents", "source_nodes",
         "retrieval.documents", "gen_ai.retrieval.documents", "vars.context", "vars.contexts", "passages",
+        "retrieved", "docs", "documents", "search_results",
     ),
     "context_ids": (
         "context_ids", "retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids",
@@ -130,8 +131,9 @@ _ANSWER_IN = {
     "answer": "answer", "response": "answer", "output": "answer", "content": "answer", "text": "answer",
     "result": "answer", "value": "answer", "generated_text": "answer", "prediction": "answer", "completion": "answer",
     "contexts": "contexts", "context": "contexts", "retrieved_contexts": "contexts", "documents": "contexts",
-    "source_documents": "contexts", "retrieval_context": "contexts", "sources": "contexts", "citations": "citations",
-    "retrieved_context_ids": "context_ids", "usage": "usage", "tokenusage": "usage",
+    "source_documents": "contexts", "retrieval_context": "contexts", "sources": "context_documents",
+    "citations": "citations",
+    "retrieved_context_ids": "context_ids", "usage": "usage",
 }  # fmt: skip
 _REFERENCE_IN = {
     "answer": "reference", "response": "reference", "output": "reference", "content": "reference",

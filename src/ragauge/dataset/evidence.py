@@ -38,6 +38,7 @@ class CorpusIndex:
     by_id: Mapping[str, Chunk]
     by_document: Mapping[str, tuple[Chunk, ...]]
     texts: Texts = field(default_factory=Texts, repr=False, compare=False)
+    resolved: dict[Evidence, Found] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_chunks(cls, chunks: Iterable[Chunk]) -> CorpusIndex:
@@ -52,7 +53,12 @@ class CorpusIndex:
         return cls(tuple(by_id.values()), by_id, {name: tuple(group) for name, group in by_document.items()})
 
     def resolve(self, evidence: Evidence) -> Found:
-        """The chunks that hold a piece of evidence, by the overlap rule."""
+        """The chunks that hold a piece of evidence, by the overlap rule. Each is looked for once."""
+        if evidence not in self.resolved:
+            self.resolved[evidence] = self._resolve(evidence)
+        return self.resolved[evidence]
+
+    def _resolve(self, evidence: Evidence) -> Found:
         name = evidence.document
         if name == ANY_DOCUMENT:
             return find_quote(evidence.quote or "", self.chunks, self.texts, self._scope("corpus"))
@@ -285,8 +291,7 @@ class _Retrieved(CorpusIndex):
 class _Anonymous(_Retrieved):
     """Retrieved chunks that do not say which document they are from: a quote is looked for in all of them."""
 
-    def resolve(self, evidence: Evidence) -> Found:
-        """As for any document, unless the evidence names a chunk."""
+    def _resolve(self, evidence: Evidence) -> Found:
         if evidence.quote is not None and evidence.document not in self.by_id:
             return find_quote(evidence.quote, self.chunks, self.texts, "retrieved")
-        return super().resolve(evidence)
+        return super()._resolve(evidence)

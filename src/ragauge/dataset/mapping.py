@@ -78,6 +78,10 @@ class Mapper:
             return "id", 99  # DeepEval
         if path == "source" and isinstance(given.value, Mapping):
             return None  # MLflow: where the record comes from
+        if path == "documents" and self.role == "golden":
+            return "sources", 99
+        if self.role == "recorded" and path.rpartition(".")[2] in ("chunks", "sources") and _holds_texts(given.value):
+            return "contexts", 99  # many applications call what they retrieved so; ids alone are gold labels
         return field_of(path)
 
     def unused(self) -> list[str]:
@@ -146,6 +150,11 @@ class Mapper:
                 extra[given.name] = given.value
             else:
                 self.warnings.add(f"{given.name!r} describes a system's output; a golden set ignores it", row.line)
+
+
+def _holds_texts(value: Any) -> bool:
+    """Whether `value` is a list of objects, as passages come back from a retriever."""
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(part, Mapping) for part in value)
 
 
 def _present(given: Given) -> bool:

@@ -97,11 +97,11 @@ class _Sought:
         """Chunks relevant to a quote that at least one chunk holds as a whole."""
         if not any(self.quote in text for _, text in self.texts):
             return ()
-        return self._relevant(self._pieces())
+        return self._relevant(self._pieces(shortest=MIN_PIECE))
 
     def partly(self) -> tuple[str, ...]:
         """Chunks that hold enough of the quote to be relevant, whatever the others hold."""
-        return self._relevant([piece for piece in self._pieces() if piece[1][1] - piece[1][0] >= MIN_PIECE])
+        return self._relevant(self._pieces(shortest=MIN_PIECE))
 
     def straddling(self) -> tuple[str, ...]:
         """Chunks that hold pieces of the quote, if the pieces together are `MIN_COVERED` of it."""
@@ -124,8 +124,8 @@ class _Sought:
             return ()
         return self._relevant(pieces) or self._largest(pieces)
 
-    def _pieces(self) -> list[_Piece]:
-        found = ((name, self._piece(text), len(text)) for name, text in self.texts)
+    def _pieces(self, shortest: int = 1) -> list[_Piece]:
+        found = ((name, self._piece(text, shortest), len(text)) for name, text in self.texts)
         return [(name, place, size) for name, place, size in found if place is not None]
 
     def _relevant(self, pieces: list[_Piece]) -> tuple[str, ...]:
@@ -135,14 +135,17 @@ class _Sought:
     def _largest(self, pieces: list[_Piece]) -> tuple[str, ...]:
         return (max(pieces, key=lambda piece: piece[1][1] - piece[1][0])[0],)
 
-    def _piece(self, text: str) -> tuple[int, int] | None:
-        """(start, end) in the quote of what a chunk holds: all of it, all of the chunk, or what runs over its edge."""
+    def _piece(self, text: str, shortest: int) -> tuple[int, int] | None:
+        """(start, end) in the quote of what a chunk holds: all of it, all of the chunk, or what runs over its edge.
+
+        `shortest` is the least that may run over an edge.
+        """
         quote = self.quote
         if quote in text:
             return 0, len(quote)
         if text and (place := quote.find(text)) >= 0:
             return place, place + len(text)
-        head, tail = _edge(text, quote), _edge(quote, text)
+        head, tail = _edge(text, quote, shortest), _edge(quote, text, shortest)
         if not head and not tail:
             return None
         return (0, head) if head >= tail else (len(quote) - tail, len(quote))
@@ -160,8 +163,8 @@ class _Sought:
         return (start, end) if end - start >= MIN_PIECE else None
 
 
-def _edge(left: str, right: str) -> int:
-    """Length of the longest end of `left` that is a beginning of `right`; 0 if there is none."""
+def _edge(left: str, right: str, shortest: int) -> int:
+    """Length of the longest end of `left` that is a beginning of `right`; 0 if it is shorter than `shortest`."""
     seed = right[:MIN_PIECE]
     if len(seed) == MIN_PIECE:
         place = left.find(seed, max(0, len(left) - len(right)))
@@ -171,7 +174,8 @@ def _edge(left: str, right: str) -> int:
             if right.startswith(left[place:]):
                 return len(left) - place
             place = left.find(seed, place + 1)
-    return next((n for n in range(min(MIN_PIECE - 1, len(left), len(right)), 0, -1) if left.endswith(right[:n])), 0)
+    most = min(MIN_PIECE - 1, len(left), len(right))
+    return next((n for n in range(most, shortest - 1, -1) if left.endswith(right[:n])), 0)
 
 
 def _covered(pieces: list[tuple[int, int]], length: int) -> tuple[int, int]:

@@ -176,7 +176,20 @@ def _of_value(value: Any, file: str | None) -> Rows:
             raise InputError(f"columns of different lengths: {lengths}", file=file)
     if value and all(isinstance(child, Mapping) for child in value.values()) and "question" not in kinds.values():
         return _of_list([_with_id(key, child) for key, child in value.items()], {}, file)
+    if "question" not in kinds.values():
+        _refuse_unknown_list(value, file)
     return _of_list([value], {}, file)
+
+
+def _refuse_unknown_list(value: Mapping[str, Any], file: str | None) -> None:
+    for key, inner in value.items():
+        if isinstance(inner, list) and inner and all(isinstance(part, Mapping) for part in inner):
+            raise InputError(
+                f"a list of records under the unknown key {str(key)!r}",
+                file=file,
+                line=getattr(value, "lines", {}).get(key),
+                accepted=" | ".join(_LISTS[:6]),
+            )
 
 
 def _with_id(key: Any, child: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -265,4 +278,6 @@ def _cell(value: Any) -> Any:
         return None
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        return value.tolist()
+    return value
