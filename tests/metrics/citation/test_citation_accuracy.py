@@ -95,6 +95,18 @@ def test_sources_named_for_the_whole_answer_are_held_against_each_sentence() -> 
     assert scored.value == 2 / 3
 
 
+@pytest.mark.parametrize("name", ["guide", "GUIDE", "2", "b"])
+def test_listed_sources_may_be_documents_or_places(name: str) -> None:
+    _, judge = judged("A is one.", citations=(name,), documents={"b": "guide"})
+    assert judge.calls[0].inputs["cited"] == {"s1": ("b",)}
+
+
+@pytest.mark.parametrize("name", ["0", "9", "99999999999999999999", "²", ""])
+def test_listed_sources_that_are_nowhere_are_wrong(name: str) -> None:
+    scored = score("A is one.", AssertionError("must not be asked"), citations=(name,))
+    assert (scored.value, scored.count) == (0.0, 1)
+
+
 def test_a_judge_that_skips_a_sentence_does_not_shrink_the_denominator() -> None:
     unscored, _ = judged("A is one [1]. B is two [2].", {"s1": ("supported", "a")})
     assert isinstance(unscored, Unscored)

@@ -16,7 +16,7 @@ from ragauge.errors import Reason
 from ragauge.metrics.remembered import cited_sentences
 from ragauge.metrics.settle import claimed_text, readable, retrieved
 from ragauge.metrics.verdicts import count, shares, verdicts_on
-from ragauge.text.citations import resolve
+from ragauge.text.citations import Citation, resolve
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,19 @@ def _units(sample: Sample) -> list[_Unit]:
     return units or _units_of_the_whole(sample, context)
 
 
+def _place(name: str, context: RetrievedContext) -> str | None:
+    """The chunk that a listed citation means: a chunk's or document's id, else a place in the context."""
+    by_name = resolve(Citation(name, name, 0, 0), context)
+    if by_name is None and name.isascii() and name.isdigit() and len(name) < 5:
+        return resolve(Citation(name, int(name), 0, 0), context)
+    return by_name
+
+
 def _units_of_the_whole(sample: Sample, context: RetrievedContext) -> list[_Unit]:
     """The answer names its sources as a whole: every sentence is held against all of them."""
-    listed = dict.fromkeys(sample.response.citations or ())
-    known = tuple(id for id in listed if id in context.ids)
-    nowhere = tuple(f"the citation {id!r}" for id in listed if id not in context.ids)
+    listed = {name: _place(name, context) for name in sample.response.citations or ()}
+    known = tuple(dict.fromkeys(id for id in listed.values() if id is not None))
+    nowhere = tuple(f"the citation {name!r}" for name, id in listed.items() if id is None)
     if not listed:
         return []
     sentences = [s for s in cited_sentences(sample.response.answer or "", ()) if not is_blank(s.text)]
