@@ -65,7 +65,8 @@ class AnswerRelevance:
         reply = await self.judge.ask(REVERSE_QUESTIONS, answer=answer, n=self.n)
         partial = decision is not None and decision.kind == "partial"
         if reply.noncommittal and not partial:
-            verdict = await verdict_on(self.judge, ABSTENTION, question=sample.item.question, answer=answer)
+            given = sample.response.answer  # as it is, so that one reply serves every metric that asks
+            verdict = await verdict_on(self.judge, ABSTENTION, question=sample.item.question, answer=given)
             if verdict.label == "declined":
                 if sample.item.answerable is False:
                     return unscored(Reason.ABSTAINED, "declined (by judge)")
