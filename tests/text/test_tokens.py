@@ -52,3 +52,8 @@ def test_an_unknown_language_is_an_error() -> None:
 )  # fmt: skip
 def test_stem_is_porters(word: str, want: str) -> None:
     assert stem(word) == want
+
+
+@pytest.mark.parametrize("forms", ["key keys", "use uses used using", "day days"])
+def test_forms_of_a_word_of_three_letters_have_one_stem(forms: str) -> None:
+    assert len({stem(form) for form in forms.split()}) == 1

@@ -81,12 +81,12 @@ def stopwords(language: str = "en") -> frozenset[str]:
 def stem(word: str) -> str:
     """The stem of an English word (Porter, 1980, An algorithm for suffix stripping); other words come back as given.
 
-    Words with a digit, an underscore, a dot or a letter outside a–z, and those of up to three letters, stay whole.
+    Words with a digit, an underscore, a dot or a letter outside a–z, and those of up to two letters, stay whole.
 
     >>> [stem(w) for w in ("connections", "configured", "running", "8.1.2", "foo_bar")]
     ['connect', 'configur', 'run', '8.1.2', 'foo_bar']
     """
-    if len(word) <= 3 or not (word.isascii() and word.isalpha()):
+    if len(word) <= 2 or not (word.isascii() and word.isalpha()):
         return word
     word = _step_1(word)
     word = _replace(word, _STEP_2, 0)
