@@ -340,3 +340,41 @@ def test_any_sentence_of_a_document_is_found_in_any_chunking_of_it(data: Any) ->
     assert not found.problem
     assert found.chunks
     assert set(found.chunks) <= set(corpus.by_id)
+
+
+def test_a_gold_text_without_a_document_is_found_wherever_it_stands_also_over_edges() -> None:
+    chunks = [
+        *chunked(DOCUMENT, 70, document="a.md"),
+        *chunked(DOCUMENT.upper(), 70, document="b.md"),
+        Chunk(id="c", text="other"),
+    ]
+    corpus = CorpusIndex.from_chunks(chunks)
+    by_name = corpus.resolve(Evidence(document="a.md", quote=QUOTE))
+    assert corpus.resolve(Evidence(document="*", quote=QUOTE)).chunks == by_name.chunks
+    loose = corpus.resolve(Evidence(document="*", quote=QUOTE.swapcase()))
+    assert set(loose.chunks) >= set(by_name.chunks)
+    assert {corpus.by_id[name].document for name in loose.chunks} == {"a.md", "b.md"}
+    assert corpus.resolve(Evidence(document="*", quote="nothing of the kind")).problem
+
+
+@given(st.data())
+def test_looking_everywhere_finds_what_looking_in_the_document_finds(data: Any) -> None:
+    text = " ".join(f"w{n}{data.draw(st.sampled_from(['x', 'yy', 'zzz']))}" for n in range(60))
+    corpus = CorpusIndex.from_chunks([*chunked(text, data.draw(st.integers(50, 150)), 10), Chunk(id="z", text="w1 w2")])
+    start = data.draw(st.integers(0, len(text) - 120))
+    quote = text[start : start + data.draw(st.integers(40, 120))].strip()
+    here, anywhere = (corpus.resolve(Evidence(document=name, quote=quote)) for name in ("limits.md", "*"))
+    assert here.chunks == anywhere.chunks
+
+
+def test_many_gold_texts_are_looked_for_in_a_large_corpus_in_reasonable_time() -> None:
+    chunks = [Chunk(id=str(n), document=f"d{n // 10}", text=f"passage {n} " * 60) for n in range(10_000)]
+    corpus = CorpusIndex.from_chunks(chunks)
+    corpus.resolve(Evidence(document="*", quote="warm up, in vain"))
+    started = time.process_time()
+    for n in range(50):
+        assert (
+            str(n * 7)
+            in corpus.resolve(Evidence(document="*", quote=f"passage {n * 7} passage {n * 7} passage")).chunks
+        )
+    assert time.process_time() - started < 5

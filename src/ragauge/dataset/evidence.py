@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ragauge.core.sample import Chunk, Evidence, GoldenItem, Labels, Level, Response
 from ragauge.dataset.contexts import GENERATED
 from ragauge.dataset.gold import ANY_DOCUMENT
-from ragauge.dataset.quotes import Found, Scope, Texts, find_quote
+from ragauge.dataset.quotes import Found, Scope, Texts, find_anywhere, find_quote
 from ragauge.errors import InputError
 
 
@@ -61,7 +62,7 @@ class CorpusIndex:
     def _resolve(self, evidence: Evidence) -> Found:
         name = evidence.document
         if name == ANY_DOCUMENT:
-            return find_quote(evidence.quote or "", self.chunks, self.texts, self._scope("corpus"))
+            return self._anywhere(evidence.quote or "")
         chunks = self.by_document.get(name)
         if chunks is None:
             chunk = self.by_id.get(name)
@@ -69,13 +70,15 @@ class CorpusIndex:
                 return Found((), problem=f"there is no document {name!r}")
             chunks = (chunk,)
         if evidence.quote is not None:
-            return find_quote(evidence.quote, chunks, self.texts, self._scope("document"))
+            return find_quote(evidence.quote, chunks, self.texts, self._scope)
         if evidence.start is None or evidence.end is None:
             return Found(tuple(chunk.id for chunk in chunks))
         return find_span(evidence.start, evidence.end, chunks)
 
-    def _scope(self, scope: Scope) -> Scope:
-        return scope
+    _scope: ClassVar[Scope] = "document"
+
+    def _anywhere(self, quote: str) -> Found:
+        return find_anywhere(quote, self.by_document, self.texts)
 
     def __len__(self) -> int:
         """How many chunks."""
@@ -284,8 +287,10 @@ class _Resolution:
 class _Retrieved(CorpusIndex):
     """Retrieved chunks in the corpus's place."""
 
-    def _scope(self, scope: Scope) -> Scope:
-        return "retrieved"
+    _scope = "retrieved"
+
+    def _anywhere(self, quote: str) -> Found:
+        return find_quote(quote, self.chunks, self.texts, "retrieved")
 
 
 class _Anonymous(_Retrieved):
@@ -293,5 +298,5 @@ class _Anonymous(_Retrieved):
 
     def _resolve(self, evidence: Evidence) -> Found:
         if evidence.quote is not None and evidence.document not in self.by_id:
-            return find_quote(evidence.quote, self.chunks, self.texts, "retrieved")
+            return self._anywhere(evidence.quote)
         return super()._resolve(evidence)

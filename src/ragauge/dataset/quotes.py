@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
@@ -16,6 +17,7 @@ Scope = Literal["document", "corpus", "retrieved"]
 MIN_PIECE = 12
 #: A quote that runs over the edges of chunks counts as found when its pieces there make up this share of it.
 MIN_COVERED = 0.8
+_SEED = 16
 _MAX_TRIES = 1000
 _MAX_WORD_PAIRS = 2_000_000
 
@@ -35,6 +37,7 @@ class Texts:
 
     exact: dict[str, str] = field(default_factory=dict)
     loose: dict[str, str] = field(default_factory=dict)
+    all: dict[bool, Joined] = field(default_factory=dict)
 
     def of(self, chunk: Chunk, loosely: bool) -> str:
         """The chunk's text."""
@@ -42,6 +45,39 @@ class Texts:
         if chunk.id not in known:
             known[chunk.id] = folded(chunk.text) if loosely else collapsed(chunk.text)
         return known[chunk.id]
+
+    def joined(self, documents: Mapping[str, Sequence[Chunk]], loosely: bool) -> Joined:
+        """All of them, put together once."""
+        if loosely not in self.all:
+            parts = ((name, self.of(chunk, loosely)) for name, group in documents.items() for chunk in group)
+            self.all[loosely] = Joined(parts)
+        return self.all[loosely]
+
+
+class Joined:
+    """The texts of all documents as one string, so that looking through them is one search."""
+
+    def __init__(self, parts: Iterable[tuple[str, str]]) -> None:
+        self.names: list[str] = []
+        self.starts: list[int] = []
+        texts, place = [], 0
+        for name, text in parts:
+            self.names.append(name)
+            self.starts.append(place)
+            texts.append(text)
+            place += len(text) + 1
+        self.text = "\x00".join(texts)
+
+    def holding(self, piece: str) -> set[str]:
+        """The documents in which a chunk holds `piece`."""
+        found: set[str] = set()
+        place = self.text.find(piece)
+        while place >= 0:
+            index = bisect_right(self.starts, place) - 1
+            found.add(self.names[index])
+            following = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+            place = self.text.find(piece, following)
+        return found
 
 
 def collapsed(text: str) -> str:
@@ -69,20 +105,43 @@ def find_quote(quote: str, chunks: Sequence[Chunk], texts: Texts, scope: Scope =
     >>> find_quote("limit is 4 GB", parts, Texts()).chunks
     ('a',)
     """
+    return _found(quote, len(chunks), lambda wanted, loosely: _names(wanted, chunks, texts, loosely, scope))
+
+
+def find_anywhere(quote: str, documents: Mapping[str, Sequence[Chunk]], texts: Texts) -> Found:
+    """As `find_quote` in a whole corpus. Looked at are the documents that hold the quote, or a few letters of it."""
+
+    def names(wanted: str, loosely: bool) -> tuple[str, ...]:
+        joined = texts.joined(documents, loosely)
+        held = joined.holding(wanted)
+        if not held:
+            last = max(0, len(wanted) - _SEED)
+            held = set().union(*(joined.holding(wanted[last * n // 8 :][:_SEED]) for n in range(9)))
+        chunks = [chunk for name in documents if name in held for chunk in documents[name]]
+        return _names(wanted, chunks, texts, loosely, "corpus")
+
+    return _found(quote, sum(map(len, documents.values())), names)
+
+
+def _found(quote: str, n_chunks: int, names: Callable[[str, bool], tuple[str, ...]]) -> Found:
+    """Exactly, else loosely (and noted), else a problem."""
     for loosely in (False, True):
         wanted = folded(quote) if loosely else collapsed(quote)
-        if not wanted:
-            continue
-        note = "the quote was matched without regard to case and punctuation" if loosely else ""
-        sought = _Sought(wanted, [(chunk.id, texts.of(chunk, loosely)) for chunk in chunks])
-        names = sought.containing()
-        if not names and scope == "retrieved":
-            names = sought.partly()
-        elif not names:
-            names = sought.straddling() or (sought.scattered() if loosely and scope == "document" else ())
-        if names:
-            return Found(names, note=note)
-    return Found((), problem=f"the quote {_start(quote)!r} stands in none of {len(chunks)} chunks")
+        found = names(wanted, loosely) if wanted else ()
+        if found:
+            note = "the quote was matched without regard to case and punctuation" if loosely else ""
+            return Found(found, note=note)
+    return Found((), problem=f"the quote {_start(quote)!r} stands in none of {n_chunks} chunks")
+
+
+def _names(wanted: str, chunks: Sequence[Chunk], texts: Texts, loosely: bool, scope: Scope) -> tuple[str, ...]:
+    sought = _Sought(wanted, [(chunk.id, texts.of(chunk, loosely)) for chunk in chunks])
+    names = sought.containing()
+    if names:
+        return names
+    if scope == "retrieved":
+        return sought.partly()
+    return sought.straddling() or (sought.scattered() if loosely and scope == "document" else ())
 
 
 _Piece = tuple[str, tuple[int, int], int]  # chunk id, (start, end) in the quote, length of the chunk
