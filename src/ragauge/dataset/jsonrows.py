@@ -142,7 +142,7 @@ class _Stream:
             found=self.text[self.position : self.position + 30] or "the end of the file",
         )
 
-    def more(self, at_least: int = _BLOCK) -> bool:
+    def more(self, at_least: int = 1) -> bool:
         if self.ended:
             return False
         _ = self.line
@@ -176,7 +176,7 @@ class _Stream:
                 cut_off = error.pos >= len(self.text) - 16 or error.msg.startswith("Unterminated string")
                 if length > MAX_LINE_BYTES:
                     raise self.error(f"a record longer than {MAX_LINE_BYTES // 2**20} MiB") from error
-                if cut_off and self.more(max(_BLOCK, length)):
+                if cut_off and self.more(length):
                     continue
                 self.position = error.pos
                 raise self.error(error.msg) from error
