@@ -77,7 +77,9 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):
+            raise error.__cause__ from None  # click takes it for a closed terminal; it is a bug of ours
         _fail("stopped; every finished row is kept (--resume continues a run)", 130)
     except BrokenPipeError:
         # Whoever read our output has gone away: nothing to say, and nobody to say it to.
