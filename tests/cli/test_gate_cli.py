@@ -71,7 +71,7 @@ def test_settings_come_from_the_file_and_flags_win(place: Path) -> None:
 def test_a_baseline_named_in_the_settings_is_relative_to_them(place: Path, tmp_path: Path) -> None:
     call(baseline_verb, "good", "--out", "conf/baseline.json")
     (place / "conf" / "ragauge.yaml").write_text("gate: {baseline: baseline.json}\n")
-    assert call(gate_verb, "bad", "--settings", "conf/ragauge.yaml").return_value == 1
+    assert call(gate_verb, "bad", "--config", "conf/ragauge.yaml").return_value == 1
 
 
 def test_wrong_usage_is_told(place: Path) -> None:
