@@ -64,3 +64,12 @@ def test_a_mistake_early_in_a_long_array_is_told_without_reading_on(
     with pytest.raises(InputError, match=r"a.json:3: not readable as JSON"):
         list(jsonrows.json_array(path))
     assert n_blocks < 5
+
+
+def test_a_huge_record_in_an_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": 1},\n{"a": "' + "x" * 2**21 + '"}]')
+    assert len(list(jsonrows.json_array(path))) == 2
+    monkeypatch.setattr(jsonrows, "MAX_LINE_BYTES", 2**20)
+    with pytest.raises(InputError, match=r"a.json:2: .*a record longer than 1 MiB"):
+        list(jsonrows.json_array(path))

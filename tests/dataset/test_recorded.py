@@ -219,3 +219,11 @@ def test_ten_thousand_records_with_five_chunks_are_read_in_seconds(tmp_path: Pat
     started = time.process_time()
     assert sum(1 for _ in read_samples(path)) == 2000
     assert time.process_time() - started < 4  # 0.4 s on the machine this was written on
+
+
+def test_contexts_as_id_to_text_are_read_and_objects_that_say_nothing_are_refused() -> None:
+    context = read_samples([{"question": "Q?", "contexts": {"c1": "one", "c2": "two"}}]).peek(1)[0].response.context
+    assert context is not None
+    assert [(chunk.id, chunk.text) for chunk in context] == [("c1", "one"), ("c2", "two")]
+    with pytest.raises(InputError, match="context 1: an object without id, document and text"):
+        list(read_samples([{"question": "Q?", "contexts": [{"txet": "one"}]}]))

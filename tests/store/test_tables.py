@@ -146,3 +146,8 @@ def test_csv_is_read_in_bounded_memory(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2**20
+
+
+def test_excels_note_on_the_delimiter_is_no_header(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sep=;\nx;y\n1;2,3\n")
+    assert list(read_csv_rows(tmp_path / "t.csv")) == [(3, {"x": "1", "y": "2,3"})]

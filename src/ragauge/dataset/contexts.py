@@ -44,6 +44,8 @@ def read_contexts(values: Values, given: Any = None) -> tuple[RetrievedContext |
     for index, part in enumerate(parts):
         try:
             fields = chunk_fields(part)
+            if part and not fields.keys() & {"id", "text", "document"}:
+                raise Wrong("an object without id, document and text", _ACCEPTED, found=part)
             if columns["context_ids"] is not None:
                 fields["id"] = as_text(columns["context_ids"][index]).strip()
             if columns["context_documents"] is not None:
@@ -146,7 +148,13 @@ def _listed(value: Any) -> list[Any]:
         inner = next(
             (value[key] for key in ("documents", "contexts", "chunks") if isinstance(value.get(key), list)), None
         )
-        return list(inner) if inner is not None else [value]
+        if inner is not None:
+            return list(inner)
+        if not chunk_fields(value).keys() & {"id", "text", "document"} and all(
+            isinstance(t, str) for t in value.values()
+        ):
+            return [{"id": str(name), "text": text} for name, text in value.items()]  # id → text
+        return [value]
     if isinstance(value, list | tuple) or hasattr(value, "tolist"):
         listed = as_list(value, False)
         # Haystack nests one list per query; a list of lists of one is that list.

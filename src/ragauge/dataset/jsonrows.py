@@ -186,6 +186,8 @@ class _Stream:
                 raise InputError(str(error), file=self.name, line=self.line) from error
             if end == len(self.text) and self.more():
                 continue  # a number could go on in the next block
+            if end - self.position > MAX_LINE_BYTES:
+                raise self.error(f"a record longer than {MAX_LINE_BYTES // 2**20} MiB")
             self.position = end
             return value
 

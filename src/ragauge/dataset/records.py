@@ -212,7 +212,7 @@ class RecordReader:
         where = f"lines {first} and {values.row.line}" if first is not None else "two records"
         values.problem(
             "id", f"the id stands twice: {where}", "each id once", found=name,
-            hint="Several answers to one question need a `repeat` number (0, 1, …).",
+            hint="Several answers to one question need a `repeat` number (0, 1, …)." if self.role == "recorded" else "",
         )  # fmt: skip
         return False
 

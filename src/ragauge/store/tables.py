@@ -39,6 +39,8 @@ def read_csv_rows(
         raise InputError("the file holds only white space", file=name)
     sep = delimiter or ("\t" if ".tsv" in file.suffixes else max(",;\t", key=first.count))
     skipped = _leading_blank_lines(file)
+    if first.startswith("sep=") and len(first.strip()) == 5:  # Excel's note on the delimiter
+        sep, skipped, first = first[4], skipped + 1, next(lines, "")
     reader = csv.reader(_chain(first, lines), delimiter=sep, strict=True)
     try:
         header = _header(next(reader), name, skipped + 1)
