@@ -54,7 +54,7 @@ def test_a_range_is_one_quantity(text: str, low: float, high: float, unit: str |
 
 
 @pytest.mark.parametrize(
-    "text", ["one of them", "foo2 bar_3", "the second one", "may 5x", "no", "x1y", "a hundredfold", ""]
+    "text", ["one of them", "foo2 bar_3", "the second one", "may 5x", "no", "x1y", "a hundredfold", "AES-256 in us-east-1", ""]
 )
 def test_digits_in_names_and_figures_of_speech_are_no_quantities(text: str) -> None:
     assert quantities(text) == []

@@ -257,10 +257,9 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Quantity]:
     attached = _unit_at(text, end) or _MAGNITUDE.match(text, end)
     if after[:1].isalpha() and not attached:
         return  # 3x4abc, 1st-party identifiers
-    if after[:1] == "_" or (
-        after[:1] == "-" and after[1:].isalpha() and text[match.start() - 1 : match.start()] == "-"
-    ):
-        return
+    before = text[max(0, match.start() - 2) : match.start()]
+    if after[:1] == "_" or (len(before) == 2 and before[1] == "-" and before[0].isalpha()):
+        return  # AES-256, us-east-1
     value = _value(match["number"])
     currency = CURRENCIES[match["cur1"].strip().lower()] if match["cur1"] else None
     yield from _with_unit(text, match.start(), end, -value if match["minus"] else value, currency)

@@ -1,0 +1,148 @@
+"""The embedded judge: no key, no network, deterministic."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from ragauge.core.judge import JudgeInfo, Task
+from ragauge.core.model import Model
+from ragauge.core.sample import RetrievedChunk
+from ragauge.core.tasks import ClaimsReply, SimilarityReply, VerdictReply, VerdictsReply
+from ragauge.core.verdict import Claim, Verdict
+from ragauge.errors import JudgeUnsupported
+from ragauge.judges.embedded.answers import judge_abstention, judge_needs, judge_relevance
+from ragauge.judges.embedded.claims import split_claims
+from ragauge.judges.embedded.correctness import judge_correctness
+from ragauge.judges.embedded.model import text_of
+from ragauge.judges.embedded.questions import judge_sufficiency, judge_usefulness
+from ragauge.judges.embedded.support import judge_claims
+
+T = TypeVar("T", bound=Model)
+
+VERSION = "1"
+_UNSUPPORTED = {"reverse_questions": "making questions from an answer needs a model that writes"}
+
+
+@dataclass(frozen=True)
+class EmbeddedJudge:
+    """Verdicts by rules and small regressions over the words of claim and evidence; see `info().agreement`.
+
+    Every task of `core/tasks.py` but reverse_questions. The same inputs give the same reply in every process and on
+    every platform. Texts are only ever compared, never followed: instructions inside of them have no effect.
+    `similarity` uses the packaged embedder, loaded at the first such question.
+    """
+
+    embedder: str = "minilm"
+
+    def info(self) -> JudgeInfo:
+        """Who this is, and how often it agrees with people."""
+        return JudgeInfo(
+            name="embedded", kind="embedded", version=VERSION, fingerprint=_fingerprint(), agreement=agreement()
+        )
+
+    async def ask(self, task: Task[T], /, **inputs: Any) -> T:
+        """The reply to `task`; JudgeUnsupported for a task that it cannot do honestly."""
+        if task.name == "similarity":
+            reply: Model = self._similarity(inputs["text"], inputs["others"])
+        else:
+            answer = _ANSWERS.get(task.name)
+            if answer is None:
+                why = _UNSUPPORTED.get(task.name, "it does not know this task")
+                raise JudgeUnsupported(
+                    f"the embedded judge cannot do {task.name}: {why}",
+                    hint="Use a language model as the judge for this metric, or leave the metric out.",
+                )
+            reply = answer(inputs)
+        if not isinstance(reply, task.reply):
+            raise TypeError(f"{task.name} is answered with {type(reply).__name__}, not {task.reply.__name__}")
+        return reply
+
+    def _similarity(self, text: str, others: Sequence[str]) -> SimilarityReply:
+        if not others:
+            return SimilarityReply(similarities=())
+        vectors = _embedder(self.embedder).encode([text, *others])
+        cosines = vectors[1:] @ vectors[0]
+        return SimilarityReply(similarities=tuple(round(max(-1.0, min(1.0, float(c))), 6) for c in cosines))
+
+
+@cache
+def _embedder(name: str) -> Any:
+    from ragauge.embeddings import load
+
+    return load(name)
+
+
+def agreement() -> str | None:
+    """The sentence about measured agreement with people, from `agreement.json`, which the validation writes."""
+    try:
+        sentence = json.loads(text_of("agreement.json")).get("sentence")
+    except FileNotFoundError:
+        return None
+    return str(sentence) if sentence else None
+
+
+@cache
+def _fingerprint() -> str:
+    """Hash of the code and data that verdicts depend on."""
+    digest = hashlib.sha256(VERSION.encode())
+    for package in ("ragauge.judges.embedded", "ragauge.text"):
+        for entry in sorted(files(package).iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(".py") or entry.name == "weights.json":
+                digest.update(entry.name.encode() + b"\0" + entry.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:16]
+
+
+def _split(inputs: Mapping[str, Any]) -> ClaimsReply:
+    return ClaimsReply(claims=split_claims(inputs["text"]))
+
+
+def _support(inputs: Mapping[str, Any]) -> VerdictsReply:
+    return VerdictsReply(verdicts=judge_claims(inputs["claims"], inputs["chunks"]))
+
+
+def _coverage(inputs: Mapping[str, Any]) -> VerdictsReply:
+    """Support by one text; it has no chunk id, so `evidence` stays empty."""
+    text = RetrievedChunk(id="text", text=inputs["text"], rank=1)
+    verdicts = judge_claims(inputs["claims"], (text,))
+    return VerdictsReply(verdicts=tuple(verdict.model_copy(update={"evidence": None}) for verdict in verdicts))
+
+
+def _citations(inputs: Mapping[str, Any]) -> VerdictsReply:
+    by_id = {chunk.id: chunk for chunk in reversed(inputs["chunks"])}
+    cited: Mapping[str, Sequence[str]] = inputs["cited"]
+    verdicts: list[Verdict] = []
+    for claim in inputs["claims"]:
+        chunks = [by_id[id] for id in dict.fromkeys(cited.get(claim.id, ())) if id in by_id]
+        verdicts.extend(judge_claims((claim,), chunks))
+    return VerdictsReply(verdicts=tuple(verdicts))
+
+
+def _needs(inputs: Mapping[str, Any]) -> VerdictsReply:
+    claims: Sequence[Claim] = inputs["claims"]
+    return VerdictsReply(verdicts=judge_needs(claims))
+
+
+def _usefulness(inputs: Mapping[str, Any]) -> VerdictsReply:
+    return VerdictsReply(verdicts=judge_usefulness(inputs["question"], inputs["chunks"], inputs.get("reference")))
+
+
+_ANSWERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
+    "split_claims": _split,
+    "support": _support,
+    "coverage": _coverage,
+    "citation_support": _citations,
+    "needs_citation": _needs,
+    "usefulness": _usefulness,
+    "sufficiency": lambda inputs: VerdictReply(verdict=judge_sufficiency(inputs["question"], inputs["chunks"])),
+    "abstention": lambda inputs: VerdictReply(verdict=judge_abstention(inputs["question"], inputs["answer"])),
+    "relevance": lambda inputs: VerdictReply(verdict=judge_relevance(inputs["question"], inputs["answer"])),
+    "correctness": lambda inputs: VerdictReply(
+        verdict=judge_correctness(inputs["question"], inputs["answer"], inputs["reference"])
+    ),
+}

@@ -1,0 +1,137 @@
+"""Is a claim supported by chunks? Probability, three-way label, evidence, quote and a reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragauge.core.sample import RetrievedChunk, is_blank
+from ragauge.core.verdict import Claim, Verdict
+from ragauge.judges.embedded.evidence import prepare, statement
+from ragauge.judges.embedded.features import NAMES, Signals, measure
+from ragauge.judges.embedded.model import load
+from ragauge.text.normalise import normalise
+
+SUPPORTED, CONTRADICTED, NOT_MENTIONED = "supported", "contradicted", "not_mentioned"
+THRESHOLD = 0.5
+#: A difference in a window that otherwise says the same keeps the probability below the threshold.
+_CONFLICT_CAP = 0.3
+_ABSENT_CAP = 0.45
+#: A window that covers less of a claim is about something else, so that nothing in it contradicts the claim.
+_SAME_MATTER = 0.55
+_QUOTE = 300
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the engine found for one claim: `chunk` is the place of the evidence among the texts, None without any."""
+
+    label: str
+    probability: float
+    chunk: int | None
+    start: int
+    end: int
+    reason: str
+
+
+def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> tuple[Verdict, ...]:
+    """One verdict per claim, in order; `quote` is an exact substring of the evidence chunk's text."""
+    shown = [chunk for chunk in chunks if not is_blank(chunk.text)]
+    texts = [chunk.text for chunk in shown]
+    verdicts = []
+    for claim in claims:
+        found = judge_text(claim.text, texts)
+        chunk = shown[found.chunk] if found.chunk is not None else None
+        verdicts.append(
+            Verdict(
+                id=claim.id,
+                claim=claim.text,
+                label=found.label,
+                evidence=chunk.id if chunk else None,
+                quote=chunk.text[found.start : found.end] if chunk else None,
+                reason=found.reason,
+                probability=found.probability,
+            )
+        )
+    return tuple(verdicts)
+
+
+def judge_text(claim: str, texts: Sequence[str]) -> Finding:
+    """One statement against texts in their order.
+
+    The probability is a logistic regression over `features.NAMES`, capped where a number, a negation, an opposite or a
+    name differs in a window that otherwise says the same. Supported from 0.5; below it contradicted where such a
+    difference was found, else not mentioned.
+    """
+    said = statement(claim)
+    evidence = prepare(texts)
+    if not evidence.sentences:
+        return Finding(NOT_MENTIONED, 0.0, None, 0, 0, "there is no text to look in")
+    if not said.stems:
+        return _verbatim(claim, texts)
+    signals = measure(said, evidence)
+    probability = round(probability_of(signals), 4)
+    best = signals.best[0] if signals.best else None
+    conflict = _conflict(signals)
+    if probability >= THRESHOLD:
+        label = SUPPORTED
+    elif conflict and signals.coverage >= _SAME_MATTER:
+        label = CONTRADICTED
+    else:
+        label = NOT_MENTIONED
+    reason = _reason(label, signals, conflict)
+    if best is None or (label == NOT_MENTIONED and signals.coverage == 0.0):
+        return Finding(label, probability, None, 0, 0, reason)
+    end = min(best.end, best.start + _QUOTE)
+    return Finding(label, probability, best.chunk, best.start, end, reason)
+
+
+def probability_of(signals: Signals) -> float:
+    """Probability that the evidence supports the claim, after the caps."""
+    probability = load("support", NAMES).probability(signals.vector)
+    if signals.coverage < _SAME_MATTER:
+        return probability
+    if signals.wrong_numbers or signals.opposites or signals.negated or signals.quantifier:
+        return min(probability, _CONFLICT_CAP)
+    if signals.wrong_names and any(name in signals.missing for name in signals.wrong_names):
+        return min(probability, _ABSENT_CAP)
+    return probability
+
+
+def _verbatim(claim: str, texts: Sequence[str]) -> Finding:
+    """A statement of stop words and signs only: supported when it stands there word for word."""
+    wanted = normalise(claim)
+    for place, text in enumerate(texts):
+        if wanted and wanted in normalise(text):
+            start = max(text.find(claim), 0)
+            return Finding(
+                SUPPORTED, 0.75, place, start, min(len(text), start + len(claim)), "it stands there word for word"
+            )
+    return Finding(NOT_MENTIONED, 0.25, None, 0, 0, "it holds no word that could be looked up")
+
+
+def _conflict(signals: Signals) -> str:
+    """What differs between claim and evidence, in words; empty when nothing does."""
+    if signals.wrong_numbers:
+        said, found = signals.wrong_numbers[0]
+        return f"it says {said}, the evidence {found}"
+    if signals.opposites:
+        said, found = signals.opposites[0]
+        return f"it says {said!r}, the evidence {found!r}"
+    if signals.negated:
+        return f"one of the two negates {', '.join(repr(word) for word in signals.negated[:3])}"
+    if signals.quantifier:
+        return "it says so without exception, the evidence with exceptions"
+    if signals.wrong_names:
+        return f"the evidence has other names in place of {', '.join(repr(name) for name in signals.wrong_names[:3])}"
+    return ""
+
+
+def _reason(label: str, signals: Signals, conflict: str) -> str:
+    covered = f"{round(100 * signals.coverage)} % of its telling words stand together in the evidence"
+    lacking = f"; not found: {', '.join(signals.missing[:5])}" if signals.missing else ""
+    if label == SUPPORTED:
+        return covered + lacking
+    if label == CONTRADICTED:
+        return f"{covered}, but {conflict}"
+    return covered + (lacking or "; they do not say it together") + (f"; {conflict}" if conflict else "")
