@@ -48,6 +48,7 @@ class Settings(_Section):
     thresholds: dict[str, Any] = Field(default_factory=dict)
     run: RunSettings = RunSettings()
     gate: dict[str, Any] = Field(default_factory=dict)
+    sweep: dict[str, Any] = Field(default_factory=dict)
     tracking: dict[str, Any] = Field(default_factory=dict)
     alerts: dict[str, Any] = Field(default_factory=dict)
     monitor: dict[str, Any] = Field(default_factory=dict)
@@ -76,7 +77,7 @@ def load_settings(path: Path | None, overrides: Mapping[str, Any] | None = None)
 
     Raises `InputError` for a file that is no YAML mapping, `SettingsError` for a key or value that cannot be.
     """
-    data = _read(path) if path is not None else {}
+    data = read_mapping(path) if path is not None else {}
     for key, value in (overrides or {}).items():
         set_dotted(data, key, value)
     data.pop("base", None)
@@ -118,7 +119,8 @@ def _variable(match: re.Match[str]) -> str:
     return os.environ[name]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML file that is a mapping. Raises `InputError` for anything else."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
