@@ -378,3 +378,17 @@ def test_many_gold_texts_are_looked_for_in_a_large_corpus_in_reasonable_time() -
             in corpus.resolve(Evidence(document="*", quote=f"passage {n * 7} passage {n * 7} passage")).chunks
         )
     assert time.process_time() - started < 5
+
+
+def test_half_is_half_for_quotes_too() -> None:
+    quote = "abcdefghij klmnopqrst uvwxyz0123 456789ABCD"  # 43 characters
+    rest = " and much more text that belongs to something else entirely"
+    forty_percent = Chunk(id="a", document="d", text="… before it. " + rest + " " + quote[:18])
+    sixty_percent = Chunk(id="b", document="d", text=quote[18:] + rest)
+    corpus = CorpusIndex.from_chunks([forty_percent, sixty_percent])
+    assert corpus.resolve(Evidence(document="d", quote=quote)).chunks == ("b",)
+    small = Chunk(id="c", document="d", text="§ " + quote[:18])  # the quote covers most of this chunk
+    assert CorpusIndex.from_chunks([small, sixty_percent]).resolve(Evidence(document="d", quote=quote)).chunks == (
+        "c",
+        "b",
+    )
