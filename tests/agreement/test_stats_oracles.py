@@ -35,6 +35,7 @@ from ragauge.stats import (
 )
 from ragauge.stats.agreement import Table
 from ragauge.stats.correction import Judged
+from ragauge.stats.quantiles import two_sided_z
 
 ORACLES = Path(__file__).resolve().parents[3] / "shared" / "oracles" / "stats_oracles.json"
 CASES: list[dict[str, Any]] = json.loads(ORACLES.read_text()) if ORACLES.is_file() else []
@@ -72,7 +73,9 @@ def mean_t_ci(x: list[float], confidence: float) -> dict[str, float]:
 
 
 def bounded_mean_neff_wilson_ci(x: list[float], confidence: float) -> dict[str, float]:
-    return _ends(intervals.mean_interval(x, level=confidence), "mean") | {"n_eff": intervals.effective_n(x)}
+    mean, n_eff = math.fsum(x) / len(x), intervals.effective_n(x)
+    low, high = intervals.wilson_bounds(mean, n_eff, two_sided_z(confidence))
+    return {"mean": mean, "n_eff": n_eff, "low": low, "high": high}
 
 
 def cluster_se_mean(y: list[float], cluster: list[str], confidence: float) -> dict[str, float]:

@@ -7,6 +7,7 @@ production. `SAMPLING_ONLY` is the sentence that reports print under their table
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -20,6 +21,9 @@ SAMPLING_ONLY = (
 
 #: Below this many clusters a cluster-robust interval cannot be trusted (coverage 89–97 % instead of 95 %).
 FEW_CLUSTERS = 10
+
+#: See `seen_range`.
+FEW_DIFFER = 3
 
 #: Values this far outside [0, 1] are rounding, further out is a mistake of the caller.
 _SLACK = 1e-9
@@ -90,12 +94,12 @@ def jeffreys_bounds(k: int, n: int, *, level: float = 0.95, closed: bool = True)
     return low, high
 
 
-def effective_n(values: Sequence[float]) -> float:
+def effective_n(values: Sequence[float], *, low: float = 0.0, high: float = 1.0) -> float:
     """How many pass/fail questions graded scores in [0, 1] are worth: between n and 50 n.
 
-    `v = [Σ(x − m)² + m²/2 + (1 − m)²/2] / ((n − 1) n)`, `n_eff = clip(m(1 − m)/v, n, 50 n)`. The two half
-    pseudo-observations at 0 and 1 keep the variance above zero when nearly all scores are 1. For 0/1 data it is n.
-    Our own construction on the idea of Korn and Graubard 1998: coverage is in `validation/statistics/RESULTS.md`.
+    `v = [Σ(x − m)² + (m − low)²/2 + (high − m)²/2] / ((n − 1) n)`, `n_eff = clip(m(1 − m)/v, n, 50 n)`. The two half
+    pseudo-observations at `low` and `high` keep the variance above zero when nearly all scores are 1. For 0/1 data it
+    is n. Our own construction on the idea of Korn and Graubard 1998.
 
     >>> effective_n([1.0, 0.0, 1.0, 1.0])
     4.0
@@ -107,8 +111,23 @@ def effective_n(values: Sequence[float]) -> float:
         return float(n)
     m = math.fsum(values) / n
     squares = math.fsum((x - m) ** 2 for x in values)
-    variance = (squares + m * m / 2.0 + (1.0 - m) ** 2 / 2.0) / ((n - 1) * n)
+    variance = (squares + (m - low) ** 2 / 2.0 + (high - m) ** 2 / 2.0) / ((n - 1) * n)
+    if variance <= 0.0:
+        return 50.0 * n
     return min(max(m * (1.0 - m) / variance, float(n)), 50.0 * n)
+
+
+def seen_range(values: Sequence[float]) -> tuple[float, float]:
+    """Where the pseudo-observations of `mean_interval` stand: the extremes seen, once enough values tell of them.
+
+    While fewer than `FEW_DIFFER` values differ from the commonest one, the extremes seen say little about those not
+    seen, and the ends of the scale are used.
+
+    >>> seen_range([0.7, 0.8, 0.9, 0.95]), seen_range([1.0, 1.0, 1.0, 0.9])
+    ((0.7, 0.95), (0.0, 1.0))
+    """
+    commonest = max(Counter(values).values())
+    return (min(values), max(values)) if len(values) - commonest >= FEW_DIFFER else (0.0, 1.0)
 
 
 def cluster_standard_error(
@@ -155,7 +174,8 @@ def mean_interval(
     """The mean of one value per question, with the interval that fits the kind of value.
 
     * 0/1 values: Wilson's score interval.
-    * graded values in [0, 1]: Wilson's interval at the effective sample size (`effective_n`).
+    * graded values in [0, 1]: Wilson's interval at the effective sample size (`effective_n`, `seen_range`). It cannot
+      know of rare failures that were not seen: 30 questions miss the 3 % of zeros among varied scores 40 % of the time.
     * `bounded=False` or `kind="number"`: Student's t interval.
     * `clusters` (the source document or topic of each question), when any repeats: the cluster-robust standard error
       with t(G − 1), on the Wilson scale for bounded values. Below ten clusters `method` says that they are too few;
@@ -195,7 +215,8 @@ def mean_interval(
     if n == 1:
         return Estimate(value=mean, level=level, n=1, method="no interval: one question")
     if on_unit:
-        low, high = wilson_bounds(mean, effective_n(data), two_sided_z(level))
+        ends = seen_range(data)
+        low, high = wilson_bounds(mean, effective_n(data, low=ends[0], high=ends[1]), two_sided_z(level))
         method = "Wilson score interval at the effective sample size"
     else:
         half = t_quantile(0.5 + level / 2.0, n - 1) * standard_error(data)
@@ -232,7 +253,9 @@ def _clustered(data: list[float], clusters: list[str], mean: float, level: float
         return Estimate(value=mean, level=level, n=n, method="no interval: all questions come from one cluster")
     critical = t_quantile(0.5 + level / 2.0, n_clusters - 1)
     if on_unit:
-        low, high = wilson_bounds(mean, effective_n(data) / design_effect(data, clusters), critical)
+        ends = seen_range(data)
+        size = effective_n(data, low=ends[0], high=ends[1]) / design_effect(data, clusters)
+        low, high = wilson_bounds(mean, size, critical)
         method = f"cluster-robust Wilson score interval, {n_clusters} clusters"
     else:
         se, _ = cluster_standard_error(data, clusters)
