@@ -125,7 +125,7 @@ def evaluate(
     """
     settings = Settings(
         judge=judge if isinstance(judge, str) else None,
-        metrics=list(metrics) if metrics is not None else None,  # type: ignore[arg-type]
+        metrics=list(metrics) if metrics is not None else None,
         thresholds=dict(thresholds or {}),
         run=RunSettings(concurrency=concurrency, repeats=repeats),
     )
@@ -144,7 +144,7 @@ def score(
     """`evaluate` with everything decided."""
     known = load_golden(golden) if isinstance(golden, str | os.PathLike) else golden
     stream = read_samples(samples, field_map=field_map, golden=known)
-    made = run_blocking(score_samples(stream, replace(options, joined=known is not None), watcher or Silent()))
+    made = run_blocking(score_samples(stream, replace(options, expected=known), watcher or Silent()))
     return finish(made)
 
 

@@ -13,7 +13,7 @@ from ragauge.core.score import Unscored
 from ragauge.core.system import System
 from ragauge.engine.plan import MetricPlan
 from ragauge.engine.score import failed_scores, score_sample
-from ragauge.errors import Reason, SampleError, TimedOut
+from ragauge.errors import Reason, SampleError, SystemFailed, TimedOut
 from ragauge.store.jsonl import JsonlWriter
 
 Resolve = Callable[[GoldenItem, Response], Labels]
@@ -111,7 +111,7 @@ async def _sample(execution: Execution, job: Job) -> Sample:
     if job.sample is not None:
         return job.sample.model_copy(update={"repeat": job.repeat})
     if execution.system is None or execution.resolve is None:
-        raise TypeError("a job without a recorded sample needs a system and a way to resolve its labels")
+        raise SystemFailed("nothing was recorded for this question")
     response = await _respond(execution, execution.system, job.item)
     labels = execution.resolve(job.item, response)
     return Sample(item=job.item, response=response, labels=labels, repeat=job.repeat)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ragauge.core.judge import Judge
-from ragauge.core.model import fingerprint
 from ragauge.core.run import DatasetInfo, Manifest, Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
 from ragauge.core.system import Closes, HasCorpus, System, SystemInfo
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
+from ragauge.dataset.fingerprint import set_fingerprint
 from ragauge.dataset.golden import GoldenSet
 from ragauge.dataset.validate import check_labels
 from ragauge.engine.execute import Execution, Job, Progress, execute
@@ -56,7 +57,7 @@ class Silent:
 
 @dataclass(frozen=True)
 class Options:
-    """What is common to both ways. `joined`: recorded outputs come with a golden set, which says what is verified."""
+    """What is common to both ways. `expected`: the golden set that recorded outputs were joined to."""
 
     settings: Settings
     thresholds: dict[str, Any]
@@ -67,7 +68,7 @@ class Options:
     retry_errors: bool = False
     name: str = "run"
     shown_settings: dict[str, Any] | None = None
-    joined: bool = False
+    expected: GoldenSet | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Samples(Protocol):
     """Recorded outputs that can be read more than once, one at a time, in input order."""
 
     name: str
+    warnings: tuple[str, ...]
 
     def __iter__(self) -> Iterator[Sample]:
         """From the beginning."""
@@ -103,7 +105,7 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
         info = system.info()
         k = info.settings.get("k")
         plan = plan_metrics(settings.metrics, supply, options.judge, k if isinstance(k, int) else 5)
-        manifest = _manifest(options, golden.info(), info, plan)
+        manifest = _manifest(options, golden.info(), info, plan, (*golden.notes, *_warnings(system)))
         await _prepare(system, golden.items, watcher)
         jobs = [Job(index, item, repeat) for repeat in range(settings.run.repeats) for index, item in enumerate(golden)]
 
@@ -133,24 +135,42 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
     if not items:
         raise InputError("no sample is left to score", file=samples.name, hint="Check --tags and --limit.")
     plan = plan_metrics(settings.metrics, supply, options.judge)
+    missing = _missing(options, items)
+    for item in missing:
+        items[item.id] = item.fingerprint()
+        n_verified += item.verified
     dataset = DatasetInfo(
         name=samples.name,
         path=_path(samples),
-        fingerprint=fingerprint(sorted(items.items())),
+        fingerprint=set_fingerprint(items),
         n_items=len(items),
-        n_verified=n_verified if n_verified or options.joined else None,
+        n_verified=n_verified if n_verified or options.expected is not None else None,
         items=items,
     )
     info = SystemInfo(name="recorded outputs", kind="replay", fingerprint=answers.hexdigest()[:16])
-    manifest = _manifest(options, dataset, info, plan)
+    notes = tuple(samples.warnings)
+    if missing:
+        notes += (f"{len(missing)} golden items have no recorded output: each counts as a failed row",)
+    manifest = _manifest(options, dataset, info, plan, notes)
     n_repeats = settings.run.repeats
-    jobs = (
+    recorded = (
         Job(index, sample.item, sample.repeat * n_repeats + repeat, sample)
         for index, sample in enumerate(_chosen(samples, settings))
         for repeat in range(n_repeats)
     )
+    unanswered = [Job(n_samples + place, item) for place, item in enumerate(missing)]
     execution = Execution(plan, concurrency=settings.run.concurrency)
-    return await _carry_out(execution, manifest, jobs, n_samples * n_repeats, options, watcher)
+    n_jobs = n_samples * n_repeats + len(unanswered)
+    return await _carry_out(execution, manifest, chain(recorded, unanswered), n_jobs, options, watcher)
+
+
+def _missing(options: Options, recorded: Mapping[str, str]) -> list[GoldenItem]:
+    """Golden items that nothing was recorded for: what was expected counts, not what arrived."""
+    run = options.settings.run
+    if options.expected is None or run.limit is not None:
+        return []
+    tags = set(run.tags)
+    return [item for item in options.expected if item.id not in recorded and (not tags or tags & set(item.tags))]
 
 
 def _path(samples: Samples) -> str | None:
@@ -170,7 +190,9 @@ def _chosen(samples: Samples, settings: Settings) -> Iterator[Sample]:
         yield sample
 
 
-def _manifest(options: Options, dataset: DatasetInfo, system: SystemInfo, plan: MetricPlan) -> Manifest:
+def _manifest(
+    options: Options, dataset: DatasetInfo, system: SystemInfo, plan: MetricPlan, notes: tuple[str, ...]
+) -> Manifest:
     settings = options.settings
     shown = options.shown_settings
     return make_manifest(
@@ -211,6 +233,12 @@ def _left(jobs: Iterable[Job], index: RowIndex, retry_errors: bool) -> Iterator[
             yield job
         elif retry_errors and key in index.failed:
             yield replace(job, attempt=2)
+
+
+def _warnings(system: System) -> tuple[str, ...]:
+    """What a system itself says that its owner should know."""
+    warnings = getattr(system, "warnings", None)
+    return tuple(warnings()) if callable(warnings) else ()
 
 
 async def _build(system: System, watcher: Watcher) -> None:
