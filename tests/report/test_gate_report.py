@@ -64,7 +64,7 @@ def test_the_point_rule_prints_its_false_alarms(tmp_path: Path) -> None:
 def test_markdown_has_marker_alert_table_and_folded_questions(tmp_path: Path) -> None:
     page = report.as_markdown(judged(tmp_path))
     assert page.startswith("<!-- ragauge:golden -->\n> [!CAUTION]")
-    assert "| ✗ drop faithfulness |" in page
+    assert "| ✗ `drop faithfulness` |" in page
     assert "<details><summary>drop faithfulness: questions to look at</summary>" in page
     assert len(report.as_markdown(judged(tmp_path / "b", question="long " * 50), limit=1200)) <= 1200
 

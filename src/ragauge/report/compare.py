@@ -88,6 +88,7 @@ def terminal(comparison: Comparison) -> Group:
     parts += [Text(f"! {display(line)}", style="yellow") for line in c.warnings]
     parts += [Text(), Text(display(headline(c)[:1].upper() + headline(c)[1:]) + ".", style="bold"), Text(), _table(c)]
     parts += [Padding(Text(display(line), style="dim"), (0, 0, 0, 1)) for line in _under(c)]
+    parts += list(_slices(c))
     parts += list(_flips(c))
     if c.usage:
         parts += [Text(), Text("Cost, tokens, latency", style="bold"), _usage(c)]
@@ -123,10 +124,40 @@ def _under(c: Comparison) -> Iterator[str]:
             notes.append(f"scored only in A: {one.only_a}, only in B: {one.only_b}")
         if notes:
             yield f"{key}: {'; '.join(notes)}."
+    reasons: dict[str, list[str]] = {}
     for key, why in c.not_compared.items():
-        yield f"Not compared: {key}: {why}."
+        reasons.setdefault(why, []).append(key)
+    for why, keys in reasons.items():
+        yield f"Not compared ({why}): {', '.join(keys)}."
+    bare = [
+        {key.partition("@")[0] for key in reasons.get(f"only in the {side} run", ())} for side in ("first", "second")
+    ]
+    if bare[0] & bare[1]:
+        yield "The runs measure at different k. Name the metrics (metrics: [recall@5, …]) to compare them at the same one."
     yield "↓ lower is better. p is corrected for all comparisons (Holm). +/−: questions that got better and worse."
     yield SAMPLING_ONLY
+
+
+def slice_lines(c: Comparison, n: int = 3) -> Iterator[str]:
+    """Each tag with its largest changes: for looking, not for deciding."""
+    for tag, cells in c.slices.items():
+        moved = sorted(
+            (one for one in cells.values() if one.n_better or one.n_worse), key=lambda one: -abs(one.difference)
+        )
+        told = [
+            f"{one.key} {signed(one.difference)} ({one.n_better}/{one.n_worse} of {one.n_pairs}"
+            + (f", {one.verdict})" if one.verdict in ("better", "worse") else ")")
+            for one in moved[:n]
+        ]
+        yield f"{tag}: {', '.join(told) if told else 'nothing changed'}"
+
+
+def _slices(c: Comparison) -> Iterator[Text | Padding]:
+    if c.slices:
+        yield Text()
+        yield Text("By tag (the largest changes, better/worse of n; for looking, not for deciding)", style="bold")
+        for line in slice_lines(c):
+            yield Padding(Text(display(line)), (0, 0, 0, 1))
 
 
 def _flips(c: Comparison) -> Iterator[Text | Padding]:
@@ -198,7 +229,8 @@ def _blocks(c: Comparison) -> Iterator[list[str]]:
     ]
     rows = [
         (
-            f"`{key}`" + (" ↓" if one.better == "lower" else ""), number(one.a), number(one.b), signed(one.difference),
+            markdown.code(key) + (" ↓" if one.better == "lower" else ""),
+            number(one.a), number(one.b), signed(one.difference),
             difference_interval(one), p_value(one.p_adjusted).replace("<", "&lt;"), str(one.n_pairs),
             f"{one.n_better}/{one.n_worse}", f"{_MARK[one.verdict]} {one.verdict}",
         )
@@ -215,6 +247,8 @@ def _blocks(c: Comparison) -> Iterator[list[str]]:
         ]
         if lines:
             yield markdown.details(f"<code>{key}</code>: {len(flips.worse)} worse, {len(flips.better)} better", lines)
+    if c.slices:
+        yield markdown.details("By tag", [f"- {t(line, 300)}" for line in slice_lines(c)])
     if c.usage:
         usage = [(n.replace("_", " "), _amount(n, s.a), _amount(n, s.b)) for n, s in c.usage.items()]
         yield markdown.details("Cost, tokens, latency", markdown.table(("", "A", "B"), usage, right=(1, 2)))

@@ -138,8 +138,8 @@ def as_markdown(result: GateResult, limit: int = markdown.COMMENT_LIMIT) -> str:
             f"> {_ALERT[result.verdict]}",
             f"> **ragauge gate: {t(headline(result), 600)}**",
             "",
-            f"Run `{_code(result.run)}`"
-            + (f" against baseline `{_code(result.baseline)}`" if result.baseline else "")
+            f"Run {markdown.code(result.run)}"
+            + (f" against baseline {markdown.code(result.baseline)}" if result.baseline else "")
             + f", {count(result.n_questions, 'question')}.",
             "",
             *(f"- {t(note, 400)}" for note in advice(result)),
@@ -148,7 +148,7 @@ def as_markdown(result: GateResult, limit: int = markdown.COMMENT_LIMIT) -> str:
     ]
     rows = [
         (
-            f"{_MARK[check.verdict]} {t(check.name)}",
+            f"{_MARK[check.verdict]} {markdown.code(check.name)}",
             _observed(check),
             _interval(check),
             _limit(check),
@@ -169,10 +169,6 @@ def as_markdown(result: GateResult, limit: int = markdown.COMMENT_LIMIT) -> str:
     if folded:
         blocks.append(markdown.details(f"{len(folded)} more checks", markdown.table(head, folded, right=(1, 2, 3))))
     return markdown.fitted(blocks, limit)
-
-
-def _code(text: str) -> str:
-    return display(text).replace("`", "'").replace("\n", " ")[:120]
 
 
 def document(result: GateResult) -> dict[str, object]:

@@ -29,6 +29,16 @@ def text(value: str, limit: int = 200) -> str:
     return line.replace("@", "@\u200b").replace("://", ":\u200b//")
 
 
+def code(value: str, limit: int = 120) -> str:
+    """A name in code type; what is in it cannot end the code or mention anybody.
+
+    >>> code("recall@5:doc"), code("a`b|c")
+    ('`recall@5:doc`', "`a'b¦c`")
+    """
+    line = " ".join(display(value).split()).replace("`", "'").replace("|", "¦")
+    return f"`{line[:limit] or ' '}`"
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
     """A table; `right` are the indexes of columns aligned right. Cells must be escaped already."""
     line = "|".join("---:" if place in right else "---" for place in range(len(head)))

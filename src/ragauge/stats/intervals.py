@@ -23,7 +23,7 @@ SAMPLING_ONLY = (
 FEW_CLUSTERS = 10
 
 #: See `seen_range`.
-FEW_DIFFER = 3
+FEW_DIFFER = 2
 
 #: Values this far outside [0, 1] are rounding, further out is a mistake of the caller.
 _SLACK = 1e-9
