@@ -94,7 +94,7 @@ class CallableSystem:
             raise
         except RagaugeError as error:
             raise SystemFailed(f"{self._name} raised {type(error).__name__}: {error.message}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise SystemFailed(f"{self._name} raised {type(error).__name__}: {error}") from error
         elapsed = (time.perf_counter() - started) * 1000
         response = as_response(returned, source=self._name)

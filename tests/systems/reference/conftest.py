@@ -55,6 +55,11 @@ class CountingEmbedder:
         return [len(text.split()) > self.max_tokens for text in texts]
 
 
+@pytest.fixture(scope="session")
+def counting() -> type[CountingEmbedder]:
+    return CountingEmbedder
+
+
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"

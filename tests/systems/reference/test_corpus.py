@@ -58,7 +58,10 @@ def test_the_content_hash_sees_every_part_and_not_the_place(tmp_path: Path) -> N
         ({"a.md": b"text\x00\x01\x02"}, "a.md: is a binary file"),
         ({"a.md": b"fine\nna\xefve"}, "a.md:2: is not valid UTF-8: byte 0xef at offset 7"),
         ({"a.md": "  \n"}, "every document is blank"),
-        ({"a.jsonl": '{"id": "1", "text": "x"}\n{"id": "1", "text": "y"}\n'}, "a.jsonl:2: document id '1' is already that of"),
+        (
+            {"a.jsonl": '{"id": "1", "text": "x"}\n{"id": "1", "text": "y"}\n'},
+            "a.jsonl:2: document id '1' is already that of",
+        ),
         ({"a.jsonl": '{"id": "1", "body": "x"}\n'}, "a.jsonl:1: has no such text (field 'text')"),
         ({"a.jsonl": '{"id": "", "text": "x"}\n'}, "field 'id'"),
         ({"a.jsonl": '{"id": "1", "text": 5}\n'}, "found 5"),
@@ -94,6 +97,8 @@ def test_html_becomes_markdown_without_scripts_and_navigation() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["<" * 500_000, "<pre>" * 200_000, "<div>" * 200_000, "\x000\x00" * 1000, "<!--" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["<" * 500_000, "<pre>" * 200_000, "<div>" * 200_000, "\x000\x00" * 1000, "<!--" * 100_000]
+)
 def test_broken_html_is_read_without_failing(text: str) -> None:
     html_to_text(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,31 +14,9 @@ from ragauge.core.sample import RetrievedChunk
 from ragauge.systems.reference.bm25 import terms
 from ragauge.systems.reference.passages import Passage
 
-_ANCHOR = re.compile(
-    r"(?<=[\w,;:] )[A-Z][\w'’-]*|\b[\w.-]*\d[\w.-]*\b|\b\w+[_./]\w[\w./-]*|--?[a-z][\w-]+|`[^`]{1,80}`"
-)
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|million|billion)\b", re.I
-)
-_DATE = re.compile(
-    r"\b(?:1[0-9]|20)\d\d\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\bcentur", re.I
-)
-_NAME = re.compile(r"(?<=[\w,;:(] )[A-Z][a-z]+")
-_ASKS = (
-    (
-        re.compile(r"\bhow (?:many|much|long|old|large|big|far|often|fast)\b|\bwhat (?:percent|number|size)", re.I),
-        _NUMBER,
-    ),
-    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b", re.I), _DATE),
-    (re.compile(r"\bwho(?:m|se)?\b|\bwhere\b|\b(?:what|which) (?:country|city|person|state|company)\b", re.I), _NAME),
-)
-
 #: Characters of a question that are looked at; a question is a sentence or two, whatever else was pasted in with it.
 MAX_QUESTION = 4000
-SIGNALS = (
-    "sentence_cosine", "chunk_cosine", "sentence_recall", "chunk_recall", "all_recall", "anchors", "answer_type",
-    "rarest_missing", "pairs", "margin",
-)  # fmt: skip
+SIGNALS = ("sentence_cosine", "chunk_cosine", "sentence_recall", "chunk_recall", "pairs", "margin")
 
 
 @dataclass(frozen=True)
@@ -83,16 +60,11 @@ def weigh(
     top = max(range(len(found)), key=lambda index: (round(matches[index], 6), -found[index].rank, -found[index].place))
     chunk_cosines = np.sort(np.asarray(chunk_vectors) @ np.asarray(question_vector))[::-1]
     best_chunk = max(range(len(chunks)), key=lambda index: (chunk_recalls[index], -index))
-    missing = [weights[term] for term in asked if term not in held[best_chunk]]
     signals = {
         "sentence_cosine": float(cosines.max()),
         "chunk_cosine": float(chunk_cosines[0]),
         "sentence_recall": recalls[top],
         "chunk_recall": max(chunk_recalls),
-        "all_recall": _recall(weights, set().union(*held)),
-        "anchors": _anchors(question, chunks[by_rank[found[top].rank]]),
-        "answer_type": _answer_type(question, found[top].text),
-        "rarest_missing": max(missing, default=0.0) / (max(weights.values(), default=1.0) or 1.0),
         "pairs": _pairs(question, chunks[best_chunk].text, language),
         "margin": float(chunk_cosines[0] - chunk_cosines[1]) if len(chunk_cosines) > 1 else 0.0,
     }
@@ -113,21 +85,6 @@ def _with_names(chunk: RetrievedChunk) -> str:
 def _recall(weights: dict[str, float], held: set[str]) -> float:
     total = sum(weights.values())
     return sum(value for term, value in weights.items() if term in held) / total if total else 0.0
-
-
-def _anchors(question: str, chunk: RetrievedChunk) -> float:
-    """Share of the question's names, numbers and identifiers that stand in the chunk; 1 without any."""
-    wanted = {match.group().strip("`").casefold() for match in _ANCHOR.finditer(question)}
-    text = _with_names(chunk).casefold()
-    return sum(one in text for one in wanted) / len(wanted) if wanted else 1.0
-
-
-def _answer_type(question: str, passage: str) -> float:
-    """1 when the passage has the kind of thing asked for (number, date, name), 0 when not, 0.5 for other questions."""
-    for asks, gives in _ASKS:
-        if asks.search(question):
-            return 1.0 if gives.search(passage) else 0.0
-    return 0.5
 
 
 def _pairs(question: str, text: str, language: str) -> float:

@@ -56,10 +56,17 @@ def _pieces(chunk: RetrievedChunk) -> Iterator[tuple[str, str, str]]:
                 yield _row(_cells(span.text), header), " ".join(filter(None, (heading, lead))), "row"
         elif span.kind == "code":
             for piece in _code(span.text):
-                yield piece, " ".join(filter(None, (heading, lead))), "code"
+                yield (f"{lead}\n{piece}" if lead else piece), heading, "code"
+                lead = ""
+        elif span.kind != "item" and span.text.endswith(":") and _goes_on(spans, index):
+            lead = span.text  # "To deploy, run:" says nothing without what follows it
         else:
             yield span.text, " ".join(filter(None, (heading, lead if span.kind == "item" else ""))), span.kind
-            lead = span.text if span.text.endswith(":") else (lead if span.kind == "item" else "")
+            lead = lead if span.kind == "item" else ""
+
+
+def _goes_on(spans: Sequence[Span], index: int) -> bool:
+    return index + 1 < len(spans) and spans[index + 1].kind in ("item", "code", "row")
 
 
 def _is_header(text: str, span: Span, following: Span | None) -> bool:

@@ -192,7 +192,9 @@ class ReferenceSystem:
             expansion_ms = (time.perf_counter() - started) * 1000
             if not expansion.queries:
                 raise SystemFailed(f"the expander made no query of question {question.id!r}")
-        chunks, steps, search_ms = await asyncio.to_thread(self._searched, expansion.queries, self._query_text(question))
+        chunks, steps, search_ms = await asyncio.to_thread(
+            self._searched, expansion.queries, self._query_text(question)
+        )
         return Response(
             context=RetrievedContext(chunks=chunks),
             steps=steps,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +24,14 @@ class HasTokenVectors(Protocol):
         ...
 
 
+@cache
+def shared_reranker() -> TokenReranker:
+    """The re-ranker of the default embedder: one for the process, so that the cells of a sweep share its vectors."""
+    from ragauge.embeddings.minilm import load_minilm
+
+    return TokenReranker(load_minilm())
+
+
 class TokenReranker:
     """Score = (cosine of the text vectors + MaxSim) / 2, range -1 to 1.
 
@@ -31,7 +40,7 @@ class TokenReranker:
     in memory as float16 up to `most_bytes`, the least recently used given up first.
     """
 
-    def __init__(self, embedder: HasTokenVectors, most_bytes: int = 256 << 20) -> None:
+    def __init__(self, embedder: HasTokenVectors, most_bytes: int = 384 << 20) -> None:
         self._embedder = embedder
         self._most_bytes = most_bytes
         self._bytes = 0

@@ -12,7 +12,7 @@ from ragauge.systems.reference.bm25 import BM25Index, Hit, Lexicon
 from ragauge.systems.reference.embed import search_text
 from ragauge.systems.reference.fuse import reciprocal_rank_fusion
 from ragauge.systems.reference.index import DenseIndex
-from ragauge.systems.reference.rerank import TokenReranker
+from ragauge.systems.reference.rerank import shared_reranker
 from ragauge.systems.reference.seams import Query
 from ragauge.systems.reference.settings import ReferenceSettings
 from ragauge.systems.reference.vector_cache import VectorCache
@@ -44,12 +44,6 @@ class Searcher:
         """Lexical index of the corpus."""
         return BM25Index(self.lexicon, self._keys)
 
-    @cached_property
-    def _reranker(self) -> TokenReranker:
-        from ragauge.embeddings.minilm import load_minilm
-
-        return TokenReranker(load_minilm())
-
     def warm(self) -> None:
         """Build what is built on first use, so that the first question is not charged for it."""
         if self._settings.retrieval != "dense":
@@ -57,12 +51,12 @@ class Searcher:
         elif self._settings.generator == "extractive":
             _ = self.lexicon
         if self._settings.rerank != "none":
-            _ = self._reranker
+            shared_reranker()
 
     def search(
         self, queries: Sequence[Query], question: str
     ) -> tuple[tuple[RetrievedChunk, ...], tuple[RetrievalStep, ...]]:
-        """The best `k` chunks and the steps that led to them. Re-ranking goes by `question`, whatever was searched for."""
+        """The best `k` chunks, and the steps that led to them. Re-ranking goes by `question`, not by the queries."""
         settings = self._settings
         wide = settings.retrieval == "hybrid" or settings.rerank != "none" or len(queries) > 1
         n = settings.candidates if wide else settings.k
@@ -98,7 +92,7 @@ class Searcher:
         else:  # the re-ranker's vectors are its own model's
             both = embedder.encode([query, *texts])
             question, passages = both[0], both[1:]
-        scores = self._reranker.scores(query, question, texts, passages)
+        scores = shared_reranker().scores(query, question, texts, passages)
         scored = [(index, score) for (index, _), score in zip(hits, scores, strict=True)]
         return sorted(scored, key=lambda hit: (-hit[1], self._keys[hit[0]]))
 

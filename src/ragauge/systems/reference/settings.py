@@ -9,7 +9,7 @@ from typing import Any
 
 from ragauge.errors import SettingsError, UnknownName, nearest
 from ragauge.systems.reference.chunk import SPLITTERS, ChunkSettings
-from ragauge.systems.reference.generate import REFUSAL
+from ragauge.systems.reference.generate import ABSTAIN_BELOW, REFUSAL
 
 Check = Callable[[str, Any], Any]
 
@@ -36,7 +36,7 @@ class ReferenceSettings:
     generator: str = "extractive"
     refusal: str = REFUSAL
     max_sentences: int = 3
-    abstain_below: float = 0.5
+    abstain_below: float = ABSTAIN_BELOW
     language: str = "en"
     store: str = "memory"
     embedding_cache: str = "default"
