@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -40,6 +40,17 @@ class HasCorpus(Protocol):
 
     def corpus(self) -> Iterable[Chunk]:
         """Every chunk of the index, in a stable order; `start`/`end`/`document` set where known."""
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A system that does better when it knows the questions beforehand (builds its index, embeds them in one batch)."""
+
+    async def prepare(
+        self, questions: Sequence[Question], /, *, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Get ready for these questions; changes no answer. `progress(n_done, n)` may be called from another thread."""
         ...
 
 

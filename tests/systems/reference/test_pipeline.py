@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ragauge.core.sample import Message, Question, Response, RetrievedChunk, RetrievedContext, Usage
-from ragauge.core.system import Closes, HasCorpus, System
+from ragauge.core.system import Closes, HasCorpus, Prepares, System
 from ragauge.errors import InputError, SettingsError, SystemFailed
 from ragauge.systems.reference.corpus import load_corpus
 from ragauge.systems.reference.generate import REFUSAL
@@ -93,6 +93,7 @@ def test_it_is_a_system_that_shows_its_corpus_and_closes(make: Make) -> None:
     assert isinstance(system, System)
     assert isinstance(system, HasCorpus)
     assert isinstance(system, Closes)
+    assert isinstance(system, Prepares)
     chunks = list(system.corpus())
     assert [chunk.document for chunk in chunks] == sorted(str(chunk.document) for chunk in chunks)
     assert chunks == list(system.corpus())

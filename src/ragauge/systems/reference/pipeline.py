@@ -143,11 +143,12 @@ class ReferenceSystem:
         """Build what is missing of the index; how many chunks were added. `progress(n_done, n)` from a thread."""
         return await asyncio.to_thread(self._ensure_index, progress)
 
-    async def prepare(self, questions: Sequence[Question]) -> None:
-        """Embed the texts of all questions in one batch, which is faster than one by one as they are asked.
+    async def prepare(self, questions: Sequence[Question], /, *, progress: Progress | None = None) -> None:
+        """Build the index, and embed the texts of all questions in one batch, which is faster than one by one.
 
-        Their vectors' time is then not in `retrieval_ms`; the steps say so. Without effect on any answer.
+        Their vectors' time is then not in `retrieval_ms`. Without effect on any answer.
         """
+        await self.build_index(progress)
         await asyncio.to_thread(self._prepare, [self._query_text(question) for question in questions])
 
     async def respond(self, question: Question, /, *, context: RetrievedContext | None = None) -> Response:
