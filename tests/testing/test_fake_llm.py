@@ -49,7 +49,7 @@ def test_it_judges_our_prompts_by_the_words_in_them() -> None:
         _, _, reply = post(server, support_prompt())
     said = json.loads(reply["choices"][0]["message"]["content"])["verdicts"]
     assert [(v["id"], v["label"], v["evidence"]) for v in said] == [
-        ("S201", "supported", "P101"), ("S202", "contradicted", "P101"), ("S203", "not_mentioned", None)
+        ("S201", "supported", "P101"), ("S202", "contradicted", "P101"), ("S203", "not_mentioned", "")
     ]  # fmt: skip
 
 

@@ -9,10 +9,13 @@ from ragauge.core.judge import Judge
 from ragauge.core.system import System
 from ragauge.engine.settings import Settings, fill_variables
 from ragauge.errors import SettingsError
+from ragauge.judges.factory import judge_from_settings
 from ragauge.registry import load
 
 #: Settings of systems that are paths: relative ones are taken from the settings file's folder.
 _PATHS = ("corpus", "path", "file")
+#: Where replies of language models are kept unless `judge.cache` says otherwise, beside the settings file.
+REPLIES = ".ragauge/replies.sqlite"
 
 
 def make_system(settings: Settings) -> System:
@@ -41,4 +44,4 @@ def make_judge(settings: Settings) -> Judge | None:
     if spec == "embedded":
         judge: Judge = load("judges", "embedded")()
         return judge
-    raise SettingsError(f"judge: cannot make {spec!r}", hint="Known here: embedded, none.")
+    return judge_from_settings(spec, settings.path(REPLIES), seed=settings.run.seed, base=settings.base)

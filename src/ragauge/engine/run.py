@@ -23,6 +23,7 @@ from ragauge.engine.manifest import check_same_run, make_manifest
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
 from ragauge.engine.settings import Settings
 from ragauge.errors import InputError
+from ragauge.judges.layers import aclose, preflight
 from ragauge.store.rundir import RowIndex, RunDir
 
 
@@ -206,24 +207,29 @@ def _manifest(
         settings=shown if shown is not None else settings.model_dump(mode="json", exclude_defaults=True),
         seed=settings.run.seed,
         repeats=settings.run.repeats,
+        notes=notes,
     )
 
 
 async def _carry_out(
     execution: Execution, manifest: Manifest, jobs: Iterable[Job], n_total: int, options: Options, watcher: Watcher
 ) -> Made:
-    run = options.resume
-    if run is None:
-        run = RunDir.create(options.out, manifest)
-    else:
-        check_same_run(run.manifest, manifest)
-    with run.writer() as writer:
-        index = run.index()
-        todo = _left(jobs, index, options.retry_errors)
-        n_already = len(index.offsets) - (len(index.failed) if options.retry_errors else 0)
-        watcher.started(run, n_total, n_already)
-        progress = await execute(execution, todo, writer, watcher.row)
-    return Made(run, progress)
+    try:
+        await preflight(options.judge)  # before anything is written: an endpoint that cannot serve leaves no run behind
+        run = options.resume
+        if run is None:
+            run = RunDir.create(options.out, manifest)
+        else:
+            check_same_run(run.manifest, manifest)
+        with run.writer() as writer:
+            index = run.index()
+            todo = _left(jobs, index, options.retry_errors)
+            n_already = len(index.offsets) - (len(index.failed) if options.retry_errors else 0)
+            watcher.started(run, n_total, n_already)
+            progress = await execute(execution, todo, writer, watcher.row)
+        return Made(run, progress)
+    finally:
+        await aclose(options.judge)  # connections belong to this event loop; the judge can be used again
 
 
 def _left(jobs: Iterable[Job], index: RowIndex, retry_errors: bool) -> Iterator[Job]:

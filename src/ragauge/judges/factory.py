@@ -72,6 +72,40 @@ def make_judge(
     return _made(spec, around)
 
 
+def judge_from_settings(spec: Spec, replies: Path, *, seed: int = 0, base: Path | None = None) -> Judge:
+    """The judge that `judge:` in a settings file describes.
+
+    Beside what `make_judge` reads, a mapping may hold `cache` (a file, a database URL, or false for none; the default
+    is the file `replies`) and `budget` (`{calls: …, tokens: …, usd: …}`). Relative paths start at `base`.
+    """
+    given = dict(spec) if isinstance(spec, Mapping) else {}
+    where, limits = given.pop("cache", True), given.pop("budget", None)
+    if where is False or str(given.get("name", spec)) == "embedded":
+        cache: str | Path | None = None
+    elif where is True or where is None:
+        cache = replies
+    elif isinstance(where, str):
+        cache = where if "://" in where else (base or Path()) / where
+    else:
+        raise SettingsError(f"judge: cache is a file, a database URL or false, not {where!r}")
+    if base is not None and isinstance(given.get("prompts"), str):
+        given["prompts"] = str(base / given["prompts"])
+    return make_judge(given if isinstance(spec, Mapping) else spec, cache=cache, seed=seed, budget=_budget(limits))
+
+
+def _budget(limits: Any) -> Budget | None:
+    if limits is None:
+        return None
+    known = {"calls": "max_calls", "tokens": "max_tokens", "usd": "max_usd"}
+    numbers = isinstance(limits, Mapping) and all(
+        name in known and isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        for name, value in limits.items()
+    )
+    if not numbers or not limits:
+        raise SettingsError(f"judge: budget is {{calls, tokens, usd}}, each more than 0; found {limits!r}"[:300])
+    return Budget(**{known[name]: value for name, value in limits.items()})
+
+
 def _made(spec: Spec, around: Surroundings) -> Judge:
     if isinstance(spec, str):
         spec = {"name": spec}

@@ -14,7 +14,7 @@ async def preflight(judge: Any) -> None:
 
 
 async def aclose(judge: Any) -> None:
-    """Let go of what a judge holds open, if it holds anything."""
+    """Close the connections that a judge holds in this event loop, if it holds any; it can be used again."""
     close = getattr(judge, "aclose", None)
     if close is not None:
         await close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -57,22 +58,26 @@ def open_cache(where: str | Path) -> ReplyCache:
 
 
 class SqliteCache:
-    """One file. The connection lives in a thread of its own: waiting for the disk never holds up the event loop."""
+    """One file, closed by `close()` or when nothing refers to the cache any more.
+
+    The connection lives in a thread of its own: waiting for the disk never holds up the event loop.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reply-cache")
         try:
             self._connection = self._thread.submit(self._open).result()
         except BaseException:
             self._thread.shutdown()
             raise
+        self._release = weakref.finalize(self, _release, self._thread, self._connection.close)
 
     def _open(self) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
+            # Used by the one thread only, and closed by whoever comes last.
+            connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as problem:
             raise self._unusable(problem) from None
         try:
@@ -139,10 +144,12 @@ class SqliteCache:
 
     def close(self) -> None:
         """Close the file, once; a closed cache cannot be used again."""
-        if not self._closed:
-            self._closed = True
-            self._thread.submit(self._connection.close).result()
-            self._thread.shutdown()
+        self._release()
+
+
+def _release(thread: ThreadPoolExecutor, close: Callable[[], object]) -> None:
+    thread.shutdown()
+    close()
 
 
 class DatabaseCache:
@@ -171,6 +178,7 @@ class DatabaseCache:
             sqlalchemy.Column("created", sqlalchemy.Float, nullable=False),
             sqlalchemy.Column("value", sqlalchemy.LargeBinary, nullable=False),
         )
+        self._release = weakref.finalize(self, _release, self._thread, self._engine.dispose)
         self._guarded(self._create)
 
     def _create(self) -> None:
@@ -222,5 +230,4 @@ class DatabaseCache:
 
     def close(self) -> None:
         """Close all connections."""
-        self._thread.shutdown()
-        self._engine.dispose()
+        self._release()

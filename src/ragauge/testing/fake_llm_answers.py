@@ -87,9 +87,9 @@ def _supports(parts: Prompt) -> dict[str, Any]:
     for name, (statement, cited) in parts.statements.items():
         among = parts.passages if cited is None else {c: parts.passages[c] for c in cited if c in parts.passages}
         label, evidence = _support(statement, among)
-        quote = among[evidence].strip().split("\n")[0][:80] if evidence else None
+        quote = among[evidence].strip().split("\n")[0][:80] if evidence else ""
         reason = "word overlap with the passage"
-        verdicts.append({"id": name, "reason": reason, "evidence": evidence, "quote": quote, "label": label})
+        verdicts.append({"id": name, "reason": reason, "evidence": evidence or "", "quote": quote, "label": label})
     return {"verdicts": verdicts}
 
 

@@ -20,7 +20,6 @@ from ragauge.core.provider import Shape
 WITH_EVIDENCE = frozenset({"support", "citation_support"})
 
 _STRING: dict[str, Any] = {"type": "string"}
-_STRING_OR_NULL: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 _STRINGS: dict[str, Any] = {"type": "array", "items": _STRING}
 
 
@@ -96,7 +95,7 @@ def shape_of(name: str, kind: str, menu: tuple[str, ...]) -> Shape:
     """The strict schema of a task's reply. `kind`: verdicts, verdict, claims, questions or probe."""
     verdict = {"id": _STRING, "reason": _STRING}
     if name in WITH_EVIDENCE:
-        verdict |= {"evidence": _STRING_OR_NULL, "quote": _STRING_OR_NULL}
+        verdict |= {"evidence": _STRING, "quote": _STRING}
     verdict |= {"label": {"type": "string", "enum": list(menu)}}
     fields: dict[str, dict[str, Any]] = {
         "verdicts": {"verdicts": {"type": "array", "items": _closed(verdict)}},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,13 +120,10 @@ class LLMJudge:
             return  # the budget has no room for a probe: the first sample will say so
 
     async def aclose(self) -> None:
-        """Close connections and the cache."""
+        """Close the connections of the running event loop. The judge can be used again, in this loop or another."""
         close = _find(self.provider, "aclose")
         if close is not None:
             await close()
-        cache = _find(self.provider, "cache")
-        if cache is not None:
-            await asyncio.to_thread(cache.close)
 
 
 def _find(provider: Provider, name: str) -> Any:
