@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragauge._version import __version__
 
 if TYPE_CHECKING:
-    from ragauge.api import Run, evaluate, open_run
+    from ragauge.api import Run, compare, evaluate, gate, open_run
     from ragauge.core.sample import GoldenItem, Response, RetrievedChunk, RetrievedContext, Sample
     from ragauge.core.score import Scored, Unscored
     from ragauge.dataset.golden import load_golden
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Run": "ragauge.api",
+    "compare": "ragauge.api",
     "evaluate": "ragauge.api",
+    "gate": "ragauge.api",
     "open_run": "ragauge.api",
     "load_golden": "ragauge.dataset.golden",
     "GoldenItem": "ragauge.core.sample",
@@ -44,7 +46,9 @@ __all__ = [
     "Scored",
     "Unscored",
     "__version__",
+    "compare",
     "evaluate",
+    "gate",
     "load_golden",
     "open_run",
 ]

@@ -26,13 +26,17 @@ from ragauge.engine.parts import make_judge, make_system
 from ragauge.engine.plan import known_metrics
 from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
 from ragauge.engine.settings import RunSettings, Settings
-from ragauge.errors import RunError, SettingsError, UnknownName
+from ragauge.errors import RunError, SettingsError, UnknownName, UsageError
 from ragauge.report.document import run_document
 from ragauge.report.words import counts, interval, number
 from ragauge.store.rundir import RunDir, find_run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ragauge.analysis.baseline import Baseline
+    from ragauge.analysis.compare import Comparison
+    from ragauge.analysis.gate_result import GateResult
 
 Metrics = Sequence[str | Mapping[str, Mapping[str, Any]]]
 
@@ -222,4 +226,51 @@ def check_rows_left(made: Run) -> None:
         )
 
 
-__all__ = ["Run", "evaluate", "finish", "make_options", "open_run", "run", "score"]
+def compare(
+    base: Run | str | os.PathLike[str],
+    *others: Run | str | os.PathLike[str],
+    runs: str | os.PathLike[str] = "runs",
+    **options: Any,
+) -> Comparison | list[Comparison]:
+    """Compare runs question by question with `base`: one `Comparison`, or a list of them for several `others`.
+
+    A run is a `Run`, a directory, or a name in `runs`. `options`: level, alpha, smallest, seed, metrics,
+    include_changed, by_document (see `analysis.compare.Options`). Raises `UsageError` for fewer than two runs.
+    """
+    from ragauge.analysis.compare import Options as CompareOptions
+    from ragauge.analysis.compare import Source
+    from ragauge.analysis.compare import compare as compare_runs
+
+    if not others:
+        raise UsageError("compare needs two runs or more", hint="ragauge.compare(base, new)")
+    opened = [run if isinstance(run, Run) else open_run(run, runs) for run in (base, *others)]
+    sources = [Source(str(run.path), run.manifest, run.rows) for run in opened]
+    found = compare_runs(sources[0], sources[1:], CompareOptions(**options))
+    return found[0] if len(found) == 1 else found
+
+
+def gate(
+    run: Run | str | os.PathLike[str],
+    baseline: Run | Baseline | str | os.PathLike[str] | None = None,
+    *,
+    runs: str | os.PathLike[str] = "runs",
+    **settings: Any,
+) -> GateResult:
+    """Pass, fail, or could not be judged. `settings` are those of the `gate` section: floors, drop, pass_rate …
+
+    `baseline`: a baseline, its file, or a run. The result's `.verdict` is "pass", "fail" or "inconclusive".
+    """
+    from ragauge.analysis.baseline import Baseline, make_baseline, read_baseline
+    from ragauge.analysis.gate import gate as judge_run
+    from ragauge.analysis.gate_settings import gate_settings
+
+    opened = run if isinstance(run, Run) else open_run(run, runs)
+    if baseline is not None and not isinstance(baseline, Run | Baseline):
+        known = Path(baseline)
+        baseline = read_baseline(known) if known.is_file() or known.suffix else open_run(baseline, runs)
+    if isinstance(baseline, Run):
+        baseline = make_baseline(baseline.manifest, baseline.rows())
+    return judge_run(opened.manifest, opened.rows, gate_settings(settings), baseline)
+
+
+__all__ = ["Run", "compare", "evaluate", "finish", "gate", "make_options", "open_run", "run", "score"]

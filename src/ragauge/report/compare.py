@@ -133,7 +133,7 @@ def _under(c: Comparison) -> Iterator[str]:
         {key.partition("@")[0] for key in reasons.get(f"only in the {side} run", ())} for side in ("first", "second")
     ]
     if bare[0] & bare[1]:
-        yield "The runs measure at different k. Name the metrics (metrics: [recall@5, …]) to compare them at the same one."
+        yield "The runs measure at different k: name the metrics (metrics: [recall@5, …]) to compare at the same one."
     yield "↓ lower is better. p is corrected for all comparisons (Holm). +/−: questions that got better and worse."
     yield SAMPLING_ONLY
 
