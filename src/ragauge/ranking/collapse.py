@@ -55,8 +55,8 @@ def collapse_run(
         best: dict[str, float] = {}
         for id, score in ranking.items():
             document = lookup(id)
-            # `not <=` instead of `>`: a NaN stays visible and is refused where scores are read.
-            if document not in best or not score <= best[document]:
+            # A NaN stays what it is, whatever other chunks score: it is refused where scores are read.
+            if document not in best or score > best[document] or score != score:
                 best[document] = score
         result[question] = best
     return result

@@ -105,7 +105,7 @@ def parse_measure(text: str | Measure) -> Measure:
         )
     name = _ALIASES.get(name, name)
     if name not in MEASURES:
-        raise UnknownName("measure", text.strip(), [*MEASURES, *_ALIASES])
+        raise UnknownName("measure", name, [*MEASURES, *_ALIASES])
     if at and not (cut.isascii() and cut.isdigit() and int(cut) > 0):
         raise UsageError(f"in {text!r}, k must be a whole number from 1, not {cut!r}", hint="For example 'recall@10'.")
     return Measure(name, int(cut) if at else None)
