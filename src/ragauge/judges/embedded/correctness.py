@@ -10,7 +10,7 @@ from ragauge.core.verdict import Verdict
 from ragauge.judges.embedded.claims import split_claims
 from ragauge.judges.embedded.evidence import Statement, prepare, statement
 from ragauge.judges.embedded.features import measure
-from ragauge.judges.embedded.model import load
+from ragauge.judges.embedded.model import Logistic, load
 from ragauge.judges.embedded.support import judge_text
 from ragauge.text.normalise import normalise
 from ragauge.text.numbers import agree
@@ -27,15 +27,16 @@ _CORRECT = 0.5
 _LEADS = re.compile(r"^\W*(?:the answer is|answer|it is|it's|that is|this is)\W+", re.IGNORECASE)
 
 
-def judge_correctness(question: str, answer: str, reference: str) -> Verdict:
+def judge_correctness(question: str, answer: str, reference: str, model: Logistic | None = None) -> Verdict:
     """correct, partial or wrong; `probability` is that of "correct".
 
     A refusal or a contrary yes/no is wrong. Partial: not all of the reference's claims are stated and none is denied.
+    `model` None: the shipped weights.
     """
     if is_blank(answer):
         return Verdict(id="answer", label="wrong", reason="the answer is blank", probability=0.0)
     vector = correctness_vector(question, answer, reference)
-    probability = load("correctness", NAMES).probability(vector)
+    probability = (model or load("correctness", NAMES)).probability(vector)
     named = dict(zip(NAMES, vector, strict=True))
     if is_refusal(answer) and not is_refusal(reference):
         return Verdict(

@@ -9,7 +9,7 @@ from ragauge.core.sample import RetrievedChunk, is_blank
 from ragauge.core.verdict import Claim, Verdict
 from ragauge.judges.embedded.evidence import prepare, statement
 from ragauge.judges.embedded.features import NAMES, Signals, measure
-from ragauge.judges.embedded.model import load
+from ragauge.judges.embedded.model import Logistic, load
 from ragauge.text.normalise import normalise
 
 SUPPORTED, CONTRADICTED, NOT_MENTIONED = "supported", "contradicted", "not_mentioned"
@@ -86,9 +86,17 @@ def judge_text(claim: str, texts: Sequence[str]) -> Finding:
     return Finding(label, probability, best.chunk, best.start, end, reason)
 
 
-def probability_of(signals: Signals) -> float:
-    """Probability that the evidence supports the claim, after the caps."""
-    probability = load("support", NAMES).probability(signals.vector)
+def pool(probabilities: Sequence[float]) -> float:
+    """The probability that a text of several claims is supported: half the mean, half the least of its claims'.
+
+    The mean alone forgives one invented claim among many, the least alone punishes long texts for one doubtful claim.
+    """
+    return 0.5 * sum(probabilities) / len(probabilities) + 0.5 * min(probabilities)
+
+
+def probability_of(signals: Signals, model: Logistic | None = None) -> float:
+    """Probability that the evidence supports the claim, after the caps; `model` None: the shipped weights."""
+    probability = (model or load("support", NAMES)).probability(signals.vector)
     if signals.coverage < _SAME_MATTER:
         return probability
     if signals.wrong_numbers or signals.opposites or signals.negated or signals.quantifier:
