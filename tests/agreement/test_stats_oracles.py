@@ -28,6 +28,7 @@ from ragauge.stats import (
     multiplicity,
     noninferiority,
     paired,
+    permutation,
     power,
     prediction_powered,
     sampling,
@@ -105,11 +106,11 @@ def stratified_mean(strata: dict[str, list[float]], weights: dict[str, float]) -
 def paired_permutation_exact(a: list[float], b: list[float], alternative: str) -> dict[str, float]:
     assert alternative == "two-sided"
     d = _differences(a, b)
-    return {"mean_diff": math.fsum(d) / len(d), "p": paired.sign_flip_test(d, exact_up_to=20).p}
+    return {"mean_diff": math.fsum(d) / len(d), "p": permutation.sign_flip_test(d, exact_up_to=20).p}
 
 
 def wilcoxon_exact(a: list[float], b: list[float]) -> dict[str, float | None]:
-    test = paired.signed_rank_test(_differences(a, b))
+    test = permutation.signed_rank_test(_differences(a, b))
     return {"V": test.statistic, "p": test.p}
 
 
@@ -339,7 +340,7 @@ OURS: dict[str, Callable[..., dict[str, Any]]] = {
     "mcnemar_midp": lambda b, c: {"p": paired.mcnemar_midp(b, c)},
     "paired_permutation_exact": paired_permutation_exact,
     "wilcoxon_exact": wilcoxon_exact,
-    "wilcoxon_pratt_exact": lambda d: {"p": paired.signed_rank_test(d, zeros="pratt").p},
+    "wilcoxon_pratt_exact": lambda d: {"p": permutation.signed_rank_test(d, zeros="pratt").p},
     "paired_t": paired_t,
     "noninferiority_paired_t": noninferiority_paired_t,
     "tost_paired": lambda a, b, low, high: {"p": noninferiority.equivalence_paired_t(_differences(a, b), low, high)},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.stats import paired
+from ragauge.stats import paired, permutation
 
 COUNTS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 60)).filter(lambda c: sum(c) > 0)
 
@@ -59,27 +59,27 @@ def test_huge_counts_agree_with_the_exact_sum() -> None:
 
 def test_sign_flips_of_pass_or_fail_are_mcnemars_exact_test() -> None:
     differences = [1.0] * 8 + [-1.0] * 2 + [0.0] * 90
-    assert paired.sign_flip_test(differences).p == pytest.approx(paired.mcnemar_exact(8, 2))
+    assert permutation.sign_flip_test(differences).p == pytest.approx(paired.mcnemar_exact(8, 2))
 
 
 def test_monte_carlo_p_is_reproducible_and_near_the_exact_one() -> None:
     rng = np.random.default_rng(3)
     d = rng.normal(0.3, 1.0, 14)
-    exact = paired.sign_flip_test(d, exact_up_to=14).p
-    drawn = paired.sign_flip_test(d, exact_up_to=0, seed=1)
-    assert drawn.p == paired.sign_flip_test(d, exact_up_to=0, seed=1).p
+    exact = permutation.sign_flip_test(d, exact_up_to=14).p
+    drawn = permutation.sign_flip_test(d, exact_up_to=0, seed=1)
+    assert drawn.p == permutation.sign_flip_test(d, exact_up_to=0, seed=1).p
     assert drawn.p == pytest.approx(exact, abs=0.02)
     assert "seed 1" in drawn.method
 
 
 def test_clusters_flip_together() -> None:
     d = [0.2] * 10 + [0.1] * 10
-    assert paired.sign_flip_test(d, clusters=["a"] * 10 + ["b"] * 10).p == 0.5
-    assert paired.sign_flip_test(d).p < 0.01
+    assert permutation.sign_flip_test(d, clusters=["a"] * 10 + ["b"] * 10).p == 0.5
+    assert permutation.sign_flip_test(d).p < 0.01
 
 
 def test_a_monte_carlo_p_is_never_zero() -> None:
-    assert paired.sign_flip_test([1.0] * 60).p == pytest.approx(1 / 10_000)
+    assert permutation.sign_flip_test([1.0] * 60).p == pytest.approx(1 / 10_000)
 
 
 def test_differences_that_do_not_vary_have_no_t_interval() -> None:
@@ -95,6 +95,6 @@ def test_impossible_counts_are_refused(counts: tuple[int, int, int]) -> None:
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30))
 def test_p_values_are_probabilities_and_do_not_depend_on_direction(d: list[float]) -> None:
-    p = paired.sign_flip_test(d).p
+    p = permutation.sign_flip_test(d).p
     assert 0 < p <= 1
-    assert paired.sign_flip_test([-x for x in d]).p == pytest.approx(p, abs=1e-9)
+    assert permutation.sign_flip_test([-x for x in d]).p == pytest.approx(p, abs=1e-9)

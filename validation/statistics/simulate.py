@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ragauge.analysis.difference import conclude, measure, pair
 from ragauge.core.metric import MetricInfo
-from ragauge.stats import intervals, noninferiority, paired, power
+from ragauge.stats import intervals, noninferiority, paired, permutation, power
 
 Array = NDArray[np.float64]
 SEED = 20260131
@@ -262,7 +262,7 @@ def power_of_compare(trials: int) -> Iterator[str]:
         hits = 0
         for _ in range(trials):
             hits += (
-                paired.sign_flip_test(rng.normal(-0.1, sd, 100), n_resamples=1999, seed=int(rng.integers(2**31))).p
+                permutation.sign_flip_test(rng.normal(-0.1, sd, 100), n_resamples=1999, seed=int(rng.integers(2**31))).p
                 < 0.05
             )
         yield f"| graded, sd of differences {sd:g} | {promised:.1%} | {hits / trials:.1%} |"

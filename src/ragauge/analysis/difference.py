@@ -13,13 +13,12 @@ from ragauge.core.run import Estimate
 from ragauge.stats.intervals import FEW_CLUSTERS
 from ragauge.stats.multiplicity import holm
 from ragauge.stats.paired import (
-    Test,
     bounded_difference_interval,
     difference_interval,
     mcnemar_midp,
-    sign_flip_test,
     tango_interval,
 )
+from ragauge.stats.permutation import Test, sign_flip_test
 from ragauge.stats.power import mde_mcnemar, mde_paired_t, sample_size_mcnemar, sample_size_paired_t
 from ragauge.stats.quantiles import two_sided_z
 

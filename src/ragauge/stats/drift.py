@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ragauge.stats.paired import Test
+from ragauge.stats.permutation import Test
 from ragauge.stats.quantiles import chi_square_quantile
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ragauge.core.run import Estimate
 from ragauge.stats.intervals import proportion_interval
-from ragauge.stats.paired import Test, average_ranks, mcnemar_exact
+from ragauge.stats.paired import mcnemar_exact
+from ragauge.stats.permutation import Test, average_ranks
 from ragauge.stats.quantiles import normal_sf, t_sf
 
 

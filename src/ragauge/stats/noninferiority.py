@@ -10,13 +10,12 @@ from enum import StrEnum
 from ragauge.stats.intervals import standard_error
 from ragauge.stats.multiplicity import holm
 from ragauge.stats.paired import (
-    Test,
     bounded_difference_interval,
     mcnemar_midp,
-    sign_flip_test,
     tango_bounds,
     tango_statistic,
 )
+from ragauge.stats.permutation import Test, sign_flip_test
 from ragauge.stats.power import sample_size_noninferiority, sample_size_noninferiority_graded
 from ragauge.stats.quantiles import normal_quantile, normal_sf, t_quantile, t_sf
 

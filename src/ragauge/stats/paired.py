@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ragauge.core.run import Estimate
 from ragauge.stats.intervals import (
@@ -22,27 +18,11 @@ from ragauge.stats.intervals import (
     standard_error,
     wilson_bounds,
 )
+from ragauge.stats.permutation import TIE, Test
 from ragauge.stats.quantiles import check_level, t_quantile, t_sf, two_sided_z
-
-#: Up to this many non-zero differences (or clusters) all sign flips are enumerated.
-EXACT_UP_TO = 12
 
 #: While fewer questions than this differ, their largest difference says little about the ones not asked.
 FEW_DIFFER = 10
-
-#: Statistics closer than this are ties: floating-point sums of the same numbers in another order.
-_TIE = 1e-12
-
-
-@dataclass(frozen=True)
-class Test:
-    """A test's outcome: `p` in [0, 1], the statistic (None where the test has none), the method in words."""
-
-    __test__ = False  # not a test class, whatever pytest thinks of the name
-
-    p: float
-    statistic: float | None
-    method: str
 
 
 def _check_counts(b: int, c: int, n: int | None = None) -> None:
@@ -216,114 +196,6 @@ def newcombe_unpaired_interval(k1: int, n1: int, k2: int, n2: int, *, level: flo
     )
 
 
-def sign_flip_test(
-    differences: Sequence[float],
-    *,
-    clusters: Sequence[str] | None = None,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-    exact_up_to: int = EXACT_UP_TO,
-) -> Test:
-    """Two-sided paired permutation test of "the mean difference is 0": the signs of differences are flipped.
-
-    Exact (`#{|T*| ≥ |T|} / 2^m`) for up to `exact_up_to` non-zero differences, else Monte Carlo with the given seed,
-    `p = (1 + hits)/(1 + n_resamples)`. With `clusters`, whole clusters flip together. Assumes only that under the
-    hypothesis each difference (or cluster) is as likely as its negative. No difference at all: p = 1.
-    Source: Fisher 1935; Phipson and Smyth 2010 for the + 1.
-
-    >>> sign_flip_test([0.5, 0.25, 0.25, 0.5, 0.125]).p
-    0.0625
-    >>> sign_flip_test([0.0, 0.0]).p
-    1.0
-    """
-    data = np.asarray(differences, dtype=float)
-    if clusters is not None:
-        data = _cluster_sums(data, clusters)
-    data = data[np.abs(data) > _TIE]
-    unit = "question" if clusters is None else "cluster"
-    if not len(data):
-        return Test(1.0, 0.0, "sign-flip permutation test: no difference at all")
-    observed = abs(math.fsum(data)) - _TIE * max(1.0, float(np.abs(data).sum()))
-    if len(data) <= exact_up_to:
-        m = len(data)
-        bits = (np.arange(2**m)[:, None] >> np.arange(m)) & 1
-        hits = int(np.count_nonzero(np.abs((1.0 - 2.0 * bits) @ data) >= observed))
-        return Test(hits / 2**m, math.fsum(data), f"exact sign-flip permutation test, {m} {unit}s that differ")
-    hits = _monte_carlo_hits(data, observed, n_resamples, seed)
-    p = (1 + hits) / (1 + n_resamples)
-    return Test(p, math.fsum(data), f"sign-flip permutation test, {n_resamples} resamples, by {unit}, seed {seed}")
-
-
-def _cluster_sums(data: NDArray[np.float64], clusters: Sequence[str]) -> NDArray[np.float64]:
-    if len(clusters) != len(data):
-        raise ValueError(f"{len(data)} differences but {len(clusters)} clusters")
-    names = {name: index for index, name in enumerate(dict.fromkeys(clusters))}
-    sums = np.zeros(len(names))
-    np.add.at(sums, [names[name] for name in clusters], data)
-    return sums
-
-
-def _monte_carlo_hits(data: NDArray[np.float64], observed: float, n_resamples: int, seed: int) -> int:
-    rng = np.random.default_rng(seed)
-    m, hits = len(data), 0
-    rows = max(1, 2_000_000 // m)
-    for start in range(0, n_resamples, rows):
-        count = min(rows, n_resamples - start)
-        packed = rng.integers(0, 256, size=(count, (m + 7) // 8), dtype=np.uint8)
-        signs = 1.0 - 2.0 * np.unpackbits(packed, axis=1, count=m)
-        hits += int(np.count_nonzero(np.abs(signs @ data) >= observed))
-    return hits
-
-
-def signed_rank_test(differences: Sequence[float], *, zeros: str = "drop") -> Test:
-    """Wilcoxon's signed-rank test, two-sided and exact, also with ties (all sign patterns of the ranks are counted).
-
-    A robustness note, never the headline: it tests another quantity than the mean difference. `statistic` is the sum
-    of the positive ranks. `zeros="pratt"` ranks the zeros and then leaves them out. Source: Wilcoxon 1945; Pratt 1959.
-
-    >>> test = signed_rank_test([1, 2, 3, 4, -5])
-    >>> test.statistic, test.p
-    (10.0, 0.625)
-    """
-    data = [float(d) for d in differences]
-    if zeros == "drop":
-        data = [d for d in data if d != 0.0]
-    elif zeros != "pratt":
-        raise ValueError(f"zeros must be 'drop' or 'pratt', not {zeros!r}")
-    ranks = average_ranks([abs(d) for d in data])
-    # doubled, ranks are whole numbers even when tied
-    doubled = [(round(2 * rank), d > 0) for rank, d in zip(ranks, data, strict=True) if d != 0.0]
-    total = sum(rank for rank, _ in doubled)
-    positive = sum(rank for rank, up in doubled if up)
-    shares = np.zeros(total + 1)
-    shares[0] = 1.0
-    for rank, _ in doubled:
-        shifted = np.zeros_like(shares)
-        shifted[rank:] = shares[: total + 1 - rank]
-        shares = (shares + shifted) / 2.0
-    far = np.abs(2 * np.arange(total + 1) - total) >= abs(2 * positive - total)
-    return Test(min(1.0, float(shares[far].sum())), positive / 2.0, "exact Wilcoxon signed-rank test")
-
-
-def average_ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1; tied values share the mean of their ranks.
-
-    >>> average_ranks([0.3, 0.1, 0.3])
-    [2.5, 1.0, 2.5]
-    """
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] == values[order[start]]:
-            end += 1
-        for position in range(start, end):
-            ranks[order[position]] = (start + 1 + end) / 2.0
-        start = end
-    return ranks
-
-
 def difference_interval(
     differences: Sequence[float], *, level: float = 0.95, clusters: Sequence[str] | None = None
 ) -> Estimate:
@@ -343,7 +215,7 @@ def difference_interval(
     if not data:
         raise ValueError("no pairs: there is no difference to estimate")
     n, mean = len(data), math.fsum(data) / len(data)
-    if n < 2 or max(data) - min(data) <= _TIE:
+    if n < 2 or max(data) - min(data) <= TIE:
         return Estimate(value=mean, level=level, n=n, method="no t interval: nothing varies between the pairs")
     if clusters is not None and len(set(clusters)) < n:
         g = len(set(clusters))
@@ -385,7 +257,7 @@ def bounded_difference_interval(
     if groups < 2:
         what = "one question" if n == 1 else "all questions come from one cluster"
         return Estimate(value=value, level=level, n=n, method=f"no interval: {what}")
-    n_differ = sum(abs(d) > _TIE for d in differences)
+    n_differ = sum(abs(d) > TIE for d in differences)
     scale = max(map(abs, differences)) if n_differ >= FEW_DIFFER else 1.0
     shifted = [min(1.0, max(0.0, (d / scale + 1.0) / 2.0)) for d in differences]
     size, critical = effective_n(shifted), two_sided_z(level)
