@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,11 @@ class MixedIds(Exception):
 
 def measure(joined: Joined, measures: Sequence[Measure], options: Options) -> Measured:
     """The numpy engine. Raises `MixedIds` when a ranking must be converted first (`joined.as_text()`)."""
-    found = _Found()
+    duplicates: dict[int, int] = {}
     if joined.scored:
-        question, index, grade, n_retrieved = _hits_of_scores(joined, options, found)
+        question, index, grade, n_retrieved = _hits_of_scores(joined, options)
     else:
-        question, index, grade, n_retrieved = _hits_of_lists(joined, options, found)
+        question, index, grade, n_retrieved = _hits_of_lists(joined, options, duplicates)
     if options.depth is not None:
         kept = index < options.depth
         question, index, grade = question[kept], index[kept], grade[kept]
@@ -51,20 +51,11 @@ def measure(joined: Joined, measures: Sequence[Measure], options: Options) -> Me
         index=index,
         grade=grade,
         n_retrieved=n_retrieved,
-        judged_question=_questions_of(found.judged_ends),
-        judged_grade=np.array(found.judged, np.float64),
+        judged_question=np.repeat(np.arange(len(joined.n_judged)), np.array(joined.n_judged, np.int64)),
+        judged_grade=np.array(joined.flat_grades, np.float64),
         options=options,
     )
-    return Measured(measure_table(table, measures), table.n_relevant.tolist(), found.duplicates)
-
-
-@dataclass(slots=True)
-class _Found:
-    """What the loop over questions collects besides hits: all grades, where each question's end, repeats by place."""
-
-    judged: list[float] = field(default_factory=list)
-    judged_ends: list[int] = field(default_factory=list)
-    duplicates: dict[int, int] = field(default_factory=dict)
+    return Measured(measure_table(table, measures), table.n_relevant.tolist(), duplicates)
 
 
 def _questions_of(ends: list[int]) -> Ints:
@@ -89,15 +80,13 @@ def _in_order(question: Ints, index: Ints, grade: Floats) -> tuple[Ints, Ints, F
     return question[order], index[order], grade[order]
 
 
-def _hits_of_lists(joined: Joined, options: Options, found: _Found) -> tuple[Ints, Ints, Floats, Ints]:
-    """Hits and the number of distinct ids per question."""
+def _hits_of_lists(joined: Joined, options: Options, duplicates: dict[int, int]) -> tuple[Ints, Ints, Floats, Ints]:
+    """Hits and the number of distinct ids per question; `duplicates` is filled with the repeats of each place."""
     indexes: list[int] = []
     grades: list[float] = []
     ends: list[int] = []
     sizes: list[int] = []
-    judged, duplicates = found.judged, found.duplicates
     add_index, add_grade, add_end, add_size = indexes.append, grades.append, ends.append, sizes.append
-    add_judged, add_judged_end = judged.extend, found.judged_ends.append
     for known, ranked in zip(joined.grades, joined.rankings, strict=True):
         if ranked and type(ranked[0]) is not str:
             raise MixedIds
@@ -107,8 +96,6 @@ def _hits_of_lists(joined: Joined, options: Options, found: _Found) -> tuple[Int
             duplicates[len(ends)] = len(ranked) - size
             ranked = list(dict.fromkeys(ranked))
         add_size(size)
-        add_judged(known.values())
-        add_judged_end(len(judged))
         find = ranked.index
         for id, grade in known.items():
             if grade > 0:
@@ -138,12 +125,12 @@ class _Block:
     grades: list[float]
 
 
-def _hits_of_scores(joined: Joined, options: Options, found: _Found) -> tuple[Ints, Ints, Floats, Ints]:
+def _hits_of_scores(joined: Joined, options: Options) -> tuple[Ints, Ints, Floats, Ints]:
     """Hits and the number of ids per question."""
     questions, indexes, grades = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
     sizes = [np.zeros(0, np.int64)]
     for start, stop in _blocks(joined.rankings):
-        block = _read_block(joined, start, stop, found)
+        block = _read_block(joined, start, stop)
         sizes.append(block.lengths)
         questions.append(np.array(block.rows, np.int64) + start)
         indexes.append(_block_indexes(block, options))
@@ -168,12 +155,11 @@ def _blocks(rankings: Sequence[Mapping[str, float]]) -> Iterator[tuple[int, int]
         start = stop
 
 
-def _read_block(joined: Joined, start: int, stop: int, found: _Found) -> _Block:
+def _read_block(joined: Joined, start: int, stop: int) -> _Block:
     runs: list[dict[Any, float]] = joined.rankings[start:stop]
     lengths = _lengths(runs)
     numbers: Any = np.empty(int(lengths.sum()))
     offset, packed, pack = 0, 0, struct.Struct("").pack_into
-    judged, add_judged_end = found.judged, found.judged_ends.append
     rows: list[int] = []
     ids: list[str] = []
     hit_scores: list[float] = []
@@ -193,8 +179,6 @@ def _read_block(joined: Joined, start: int, stop: int, found: _Found) -> _Block:
             text_scores(scores, joined.questions[start + row])  # raises, naming the document
             raise
         offset += 8 * packed
-        judged.extend(known.values())
-        add_judged_end(len(judged))
         for id, grade in known.items():
             if grade > 0:
                 if id in scores:

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NoReturn
 
 from ragauge.errors import InputError
@@ -18,12 +19,17 @@ Run = Mapping[Any, Mapping[Any, float] | Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Judged questions with their rankings, side by side. `scored` tells id → score from ranked lists."""
+    """Judged questions with their rankings, side by side. `scored` tells id → score from ranked lists.
+
+    `flat_grades` are all grades end to end, `n_judged` how many of them each question has.
+    """
 
     questions: list[str]
     grades: list[dict[str, float]]
     rankings: list[Any]
     scored: bool
+    flat_grades: list[float]
+    n_judged: list[int]
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -54,11 +60,13 @@ def join(judgements: Judgements, run: Run, options: Options) -> Joined:
     if len(run) > len(questions) - len(missing):
         ignored = tuple(question for question in run if question not in grades)
     _check_overlap(judgements, run, missing, ignored, options)
+    flat, sizes = judgements.flat, judgements.sizes
     if missing and options.missing == "skip":
         kept = [place for place, ranking in enumerate(rankings) if ranking is not None]
         questions = [questions[place] for place in kept]
         judged = [judged[place] for place in kept]
         rankings = [rankings[place] for place in kept]
+        flat, sizes = list(chain.from_iterable(map(dict.values, judged))), list(map(len, judged))
     elif missing:
         lists = not isinstance(next((ranking for ranking in rankings if ranking is not None), {}), Mapping)
         empty: Any = [] if lists else {}
@@ -66,7 +74,7 @@ def join(judgements: Judgements, run: Run, options: Options) -> Joined:
     scored = _is_scored(rankings, questions)
     if options.judged_only:
         rankings = [_only_judged(ranking, known, scored) for ranking, known in zip(rankings, judged, strict=True)]
-    return Joined(questions, judged, rankings, scored, missing, ignored)
+    return Joined(questions, judged, rankings, scored, flat, sizes, missing, ignored)
 
 
 def _with_text_keys(run: Run) -> dict[str, Any]:

@@ -39,32 +39,45 @@ class Judgements:
     {'q1': {'A': 2, 'B': 0}, 'q2': {'C': 1}}
     """
 
-    __slots__ = ("grades",)
+    __slots__ = ("flat", "grades", "sizes")
 
     def __init__(self, qrels: Mapping[Any, Mapping[Any, float] | Collection[Any]]) -> None:
         if not isinstance(qrels, Mapping):
             raise InputError("judgements must be a mapping", found=type(qrels).__name__, accepted="{question: {id: 1}}")
         if not qrels:
             raise InputError("there are no judgements", accepted="at least one question with judged ids")
+        #: All grades end to end, and how many each question has.
+        self.flat: list[float] = []
+        self.sizes: list[int] = []
         #: The normalised mapping. Where the input needed no change, its inner dicts are shared, not copied.
-        self.grades: dict[str, dict[str, float]] = dict(qrels) if _is_normal(qrels) else _normalised(qrels)
+        self.grades: dict[str, dict[str, float]] = dict(qrels)
+        if not self._is_normal():
+            self.grades = _normalised(qrels)
+            self.flat = list(chain.from_iterable(map(dict.values, self.grades.values())))
+            self.sizes = list(map(len, self.grades.values()))
+
+    def _is_normal(self) -> bool:
+        """Whether all ids are texts and all grades numbers; fills `flat` and `sizes` on the way."""
+        judged = list(self.grades.values())
+        if not all_text(self.grades) or set(map(type, judged)) != {dict}:
+            return False
+        # In pieces that stay in the processor's cache between the looks at them.
+        for start in range(0, len(judged), 256):
+            piece = judged[start : start + 256]
+            grades = list(chain.from_iterable(map(dict.values, piece)))
+            if not (all_text(chain.from_iterable(piece)) and _all_finite(grades)):
+                return False
+            self.flat += grades
+            self.sizes += map(len, piece)
+        return True
 
     def __len__(self) -> int:
         return len(self.grades)
 
 
-def _is_normal(qrels: Mapping[Any, Any]) -> bool:
-    if not all_text(qrels) or set(map(type, qrels.values())) != {dict}:
-        return False
-    judged = list(qrels.values())
-    # In pieces that stay in the processor's cache between the two looks at them.
-    pieces = (judged[start : start + 256] for start in range(0, len(judged), 256))
-    return all(all_text(chain.from_iterable(piece)) and _all_finite(piece) for piece in pieces)
-
-
-def _all_finite(judged: list[dict[str, Any]]) -> bool:
+def _all_finite(grades: list[float]) -> bool:
     try:
-        return math.isfinite(sum(chain.from_iterable(map(dict.values, judged))))
+        return math.isfinite(sum(grades))
     except (TypeError, OverflowError):
         return False
 
