@@ -4,10 +4,10 @@
     python benchmarks/ranking.py --questions 2000 --repeats 2  # a smoke test
 
 Each question has 100 retrieved ids and 2 to 8 judged ones with grades 0 to 3; every id is its own `str` object. Every
-implementation gets the same plain dicts or lists and must hand back the six means: whatever it needs first (pytrec_eval
-needs dicts, ranx its own objects) is part of its time. Repeats alternate between implementations, the smallest CPU time
-counts. ranx is measured after one call on other data, so that its compiler has nothing left to do. Peak memory above the
-input is measured in a process of its own for each implementation.
+implementation gets the same plain dicts or lists and must hand back the six means: whatever it needs first is part of
+its time (pytrec_eval needs dicts, ranx its own objects). Repeats alternate between implementations, the smallest CPU
+time counts. ranx is measured after one call on other data, so that its compiler has nothing left to do. Peak memory
+above the input is measured in a process of its own for each implementation.
 """
 
 from __future__ import annotations
