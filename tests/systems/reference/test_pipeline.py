@@ -108,7 +108,7 @@ def test_the_fingerprint_follows_what_changes_answers_and_nothing_else(make: Mak
     changes = [
         {"k": 3}, {"chunk_size": 300}, {"chunk_overlap": 10}, {"splitter": "fixed"}, {"retrieval": "dense"},
         {"rerank": "minilm"}, {"refusal": "No."}, {"max_sentences": 1}, {"generator": "none"}, {"prefix": "none"},
-        {"candidates": 30}, {"history": "ignore"}, {"chunk_unit": "tokens"}, {"rrf_k": 10}, {"abstain_below": 0.2},
+        {"candidates": 30}, {"history": "ignore"}, {"chunk_unit": "tokens"}, {"rrf_k": 10}, {"abstain_below": 0.3},
     ]  # fmt: skip
     assert len({base, *(make(**one).info().fingerprint for one in changes)}) == len(changes) + 1
     (docs / "keys.md").write_text("# API keys\n\nChanged.\n")
