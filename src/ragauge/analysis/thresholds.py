@@ -61,6 +61,8 @@ _GENERAL: dict[str, Threshold] = {
     "hallucination_on_unanswerable": Threshold(good=0.1, broken=0.3),
     "answered_without_context": Threshold(good=0.05, broken=0.15),
     "zero_results": Threshold(good=0.05, broken=0.1),
+    "noise_sensitivity": Threshold(good=0.1, broken=0.3, meaning="share of wrong claims that come from the chunks"),
+    "context_utilisation": Threshold(good=0.5, broken=0.25, meaning="share of the useful chunks that are used"),
 }
 PROFILES: dict[str, dict[str, Threshold]] = {
     "general": _GENERAL,

@@ -156,7 +156,10 @@ class Summary(Model):
 
 
 class Finding(Model):
-    """One diagnosis: which half, what it is, why we think so, what to try first and how to check it."""
+    """One diagnosis: which half, what it is, why we think so, what to try first and how to check it.
+
+    `certainty`: clear when every interval keeps to its side of the threshold, likely when one reaches over it.
+    """
 
     rule: str
     half: Literal["retrieval", "generation", "both", "unknown"]
@@ -166,3 +169,4 @@ class Finding(Model):
     check: str
     evidence: dict[str, float] = Field(default_factory=dict)
     questions: tuple[str, ...] = ()
+    certainty: Literal["clear", "likely", "unknown"] = "clear"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from ragauge.core.metric import parse_metric_key
 from ragauge.core.run import Finding, MetricResult, Summary
 from ragauge.diagnose.rules import RULES, Rule
+from ragauge.stats.quantiles import two_sided_z
 
 #: Signal → metrics that carry it, best first, each with the granularity it is read at (None: any).
 SIGNALS: dict[str, tuple[tuple[str, str | None], ...]] = {
@@ -21,10 +24,17 @@ SIGNALS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "answers_given": (("wrong_abstention", None),),
     "declines_unanswerable": (("hallucination_on_unanswerable", None),),
     "citation_accuracy": (("citation_accuracy", None),),
+    "noise_resistance": (("noise_sensitivity", None),),
+    "utilisation": (("context_utilisation", None),),
+    "grounded_only": (("answered_without_context", None),),
+    "results": (("zero_results", None),),
 }
 
 #: Fewer scored questions than this are not enough to say that a metric is low.
 N_ENOUGH = 5
+
+#: A value past its threshold by less than this many standard errors is undecided: three chances in four are not reached.
+UNDECIDED = 0.674
 
 #: A larger share of errors than this, and the run says more about the judge's failures than about the system.
 MAX_ERROR_SHARE = 0.05
@@ -32,14 +42,23 @@ MAX_ERROR_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Signal:
-    """A metric's reading: low, high, or unknown (not measured, too few questions, or no threshold)."""
+    """A metric's reading against its threshold.
+
+    `state`: low or high by its value; unknown (not measured, too few questions, no threshold). `sure`: clear when the
+    interval lies on one side of the threshold; likely when it reaches over; undecided when it could as well be the
+    other side.
+    """
 
     state: Literal["low", "high", "unknown"]
     result: MetricResult | None = None
+    sure: Literal["clear", "likely", "undecided"] = "clear"
 
 
 def diagnose(summary: Summary) -> list[Finding]:
-    """What is wrong, first things first. Never empty: it says so when nothing is, and when it cannot tell."""
+    """What is wrong, first things first. Never empty: it says so when nothing is, and when it cannot tell.
+
+    A metric that is low by its value only, while its interval says that it could as well be high, is no finding.
+    """
     findings = list(_failures(summary))
     signals = {name: read_signal(summary, name) for name in SIGNALS}
     explained: set[str] = set()
@@ -48,10 +67,11 @@ def diagnose(summary: Summary) -> list[Finding]:
         if applies(rule, signals) and not set(rule.low) <= explained:
             findings.append(_finding(rule, signals))
             explained.update(rule.low)
+    undecided = {name: s for name, s in signals.items() if s.state == "low" and s.sure == "undecided"}
     if findings:
         return findings
-    if all(signal.state == "unknown" for signal in signals.values()):
-        return [_not_enough(signals)]
+    if all(signal.state == "unknown" for signal in signals.values()) or undecided:
+        return [_not_enough(undecided)]
     return [_nothing_found(signals)]
 
 
@@ -64,18 +84,39 @@ def read_signal(summary: Summary, name: str) -> Signal:
                 continue
             if result.estimate is None or result.n < N_ENOUGH or result.verdict == "none":
                 continue
-            return Signal("high" if result.verdict == "good" else "low", result)
+            return Signal("high" if result.verdict == "good" else "low", result, sureness(result))
     return Signal("unknown")
 
 
-def applies(rule: Rule, signals: dict[str, Signal]) -> bool:
-    """Whether all that the rule wants low is low, and all that it wants high is high."""
-    return all(signals[name].state == "low" for name in rule.low) and all(
+def sureness(result: MetricResult) -> Literal["clear", "likely", "undecided"]:
+    """How well the interval carries the verdict.
+
+    clear: the interval does not hold the threshold. Otherwise z = |value - threshold| / standard error, with the
+    standard error read off the interval (its width / 2 / 1.96): likely from 0.674 (three chances in four that the true
+    mean is on this side), else undecided. Without an interval: likely; without a threshold: clear.
+    """
+    estimate, threshold = result.estimate, result.threshold
+    if estimate is None or threshold is None:
+        return "clear"
+    if estimate.low is None or estimate.high is None:
+        return "likely"
+    if not estimate.low <= threshold <= estimate.high:
+        return "clear"
+    error = (estimate.high - estimate.low) / 2 / two_sided_z(estimate.level)
+    distance = abs(estimate.value - threshold)
+    if error <= 0 or math.isclose(distance, 0.0):
+        return "undecided"
+    return "likely" if distance / error >= UNDECIDED else "undecided"
+
+
+def applies(rule: Rule, signals: Mapping[str, Signal]) -> bool:
+    """Whether all that the rule wants low is low (and not undecided), and all that it wants high is high."""
+    return all(signals[name].state == "low" and signals[name].sure != "undecided" for name in rule.low) and all(
         signals[name].state == "high" for name in rule.high
     )
 
 
-def _finding(rule: Rule, signals: dict[str, Signal]) -> Finding:
+def _finding(rule: Rule, signals: Mapping[str, Signal]) -> Finding:
     evidence: dict[str, float] = {}
     questions: list[str] = []
     for name in (*rule.low, *rule.high):
@@ -93,6 +134,7 @@ def _finding(rule: Rule, signals: dict[str, Signal]) -> Finding:
         check=rule.check,
         evidence=evidence,
         questions=tuple(questions[:5]),
+        certainty="clear" if all(signals[name].sure == "clear" for name in (*rule.low, *rule.high)) else "likely",
     )
 
 
@@ -114,18 +156,31 @@ def _failures(summary: Summary) -> list[Finding]:
     ]
 
 
-def _not_enough(signals: dict[str, Signal]) -> Finding:
+def _not_enough(undecided: Mapping[str, Signal]) -> Finding:
+    results = [signal.result for signal in undecided.values() if signal.result is not None]
+    low = ", ".join(
+        f"{result.key} ({result.value:.2f} against {result.threshold:g}, n = {result.n})"
+        for result in results
+        if result.value is not None and result.threshold is not None
+    )
+    cause = (
+        f"Below its threshold by less than chance allows: {low}."
+        if low
+        else f"No metric with a threshold was scored on at least {N_ENOUGH} questions."
+    )
     return Finding(
         rule="not_enough_evidence",
         half="unknown",
         diagnosis="Not enough evidence to say which half is at fault",
-        cause=f"No metric with a threshold was scored on at least {N_ENOUGH} questions.",
+        cause=cause,
         try_first="Add golden questions with reference answers and gold evidence.",
-        check="`ragauge show` lists what each metric lacks.",
+        check="The intervals no longer hold the thresholds; `ragauge show` lists what each metric lacks.",
+        evidence={result.key: result.value for result in results if result.value is not None},
+        certainty="unknown",
     )
 
 
-def _nothing_found(signals: dict[str, Signal]) -> Finding:
+def _nothing_found(signals: Mapping[str, Signal]) -> Finding:
     unknown = [name for name, signal in signals.items() if signal.state == "unknown"]
     blind = f" Not measured: {', '.join(name.replace('_', ' ') for name in unknown)}." if unknown else ""
     return Finding(

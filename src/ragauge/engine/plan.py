@@ -17,7 +17,7 @@ from ragauge.registry import load, names
 #: What is computed when nothing is asked for: `{k}` stands for the system's k (5 when unknown).
 RETRIEVAL_METRICS = (
     "hit_rate@{k}", "recall@{k}", "precision@{k}", "reciprocal_rank", "ndcg@{k}", "context_precision_ids@{k}",
-    "zero_results",
+    "coverage", "zero_results",
 )  # fmt: skip
 GENERATION_METRICS = (
     "faithfulness", "context_precision", "context_recall", "context_sufficiency", "answered_without_context",

@@ -1,0 +1,315 @@
+"""What is known of one row: where each needed passage stands, what was answered, what the judge said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ragauge.analysis.thresholds import Thresholds
+from ragauge.core.counterfactual import Counterfactual
+from ragauge.core.metric import parse_metric_key
+from ragauge.core.run import Record
+from ragauge.core.sample import EvidenceGroup, RetrievedChunk, Sample
+from ragauge.core.score import Scored
+from ragauge.diagnose.passages import copies_within, covered, holds, says_nothing
+from ragauge.text.refusals import find_refusal
+
+#: A chunk that is not labelled and holds this much of the gold quote nearly says it.
+NEARLY = 0.6
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A retrieved chunk outside the labels that holds the gold quote: word for word (`exact`), or nearly."""
+
+    id: str
+    rank: int
+    share: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """One needed passage, any of `ids` being enough. Ranks count from 1; None: not there.
+
+    `deeper`: list name → best rank in what the system considered (steps, a deeper search). `held`: the share of the
+    gold quote's words that the retrieved chunks of its documents hold together (None: no quote).
+    """
+
+    ids: tuple[str, ...]
+    documents: tuple[str, ...]
+    rank: int | None
+    document_rank: int | None
+    deeper: Mapping[str, int] = field(default_factory=dict)
+    held: float | None = None
+    copies: tuple[Copy, ...] = ()
+    in_index: bool | None = None
+
+    @property
+    def best_deeper(self) -> int | None:
+        """The best rank in the last list that holds it: what a larger cut would have to reach."""
+        for name in ("rerank", "fused", "more_k", "dense", "bm25"):
+            if name in self.deeper:
+                return self.deeper[name]
+        return min(self.deeper.values(), default=None)
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What only all rows together show.
+
+    `seen`: documents that any list of any row holds. `asked`: gold document → number of questions about it. `hubs`:
+    chunks that come back for every fifth question and more, and are labelled for none.
+    """
+
+    n_questions: int
+    seen: frozenset[str]
+    asked: Mapping[str, int]
+    hubs: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One row, read."""
+
+    record: Record
+    parts: tuple[Part, ...]
+    level: Literal["chunk", "doc"] | None
+    k: int
+    crowd: float
+    tried: Mapping[str, Counterfactual]
+    thresholds: Thresholds
+
+    @property
+    def sample(self) -> Sample:
+        """Item and response."""
+        return self.record.sample
+
+    def score(self, name: str) -> Scored | None:
+        """The first score with this bare name, if there is a value."""
+        for key, score in self.record.scores.items():
+            if parse_metric_key(key)[0] == name and isinstance(score, Scored):
+                return score
+        return None
+
+    def value(self, name: str) -> float | None:
+        """Its value."""
+        found = self.score(name)
+        return None if found is None else found.value
+
+    def low(self, name: str) -> bool:
+        """Whether it was scored, and does not reach its threshold."""
+        found, threshold = self.value(name), self.thresholds.of(name)
+        return found is not None and threshold is not None and found < threshold.good
+
+    @cached_property
+    def decision(self) -> str | None:
+        """answered, partial, declined, no_answer; None when the system gives no answers at all."""
+        response = self.sample.response
+        if response.abstained:
+            return "declined"
+        for name in ("abstention", "wrong_abstention", "hallucination_on_unanswerable", "answered_without_context"):
+            found = self.score(name)
+            if found is not None and isinstance(found.details.get("decision"), str):
+                return str(found.details["decision"])
+        if response.answer is None:
+            return None
+        if not response.answer.strip():
+            return "no_answer"
+        refusal = find_refusal(response.answer)
+        if refusal is None or response.abstained is False:
+            return "answered"
+        return "partial" if refusal.partial else "declined"
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the answer is right; None when it was not judged."""
+        found = self.value("correctness")
+        if found is not None:
+            return found == 1.0
+        return False if self.value("exact_match") is None and self.value("keyword_hits") == 0 else None
+
+    @property
+    def faithful(self) -> bool | None:
+        """Whether the answer's claims are supported, as far as this item or the profile asks."""
+        found = self.score("faithfulness")
+        if found is None:
+            return None
+        threshold = self.thresholds.of("faithfulness")
+        own = self.sample.item.faithfulness_threshold
+        limit = own if own is not None else threshold.good if threshold is not None else 1.0
+        return found.value >= limit
+
+    @property
+    def insufficient(self) -> bool | None:
+        """What a judge says of the context: not enough to answer. None: nobody said."""
+        sufficiency, recall = self.value("context_sufficiency"), self.value("context_recall")
+        if recall is not None:
+            return recall < 0.5
+        return None if sufficiency is None else sufficiency == 0
+
+    @property
+    def gold_ids(self) -> frozenset[str]:
+        """Chunks that are labelled as holding the answer; at document level, those of the labelled documents."""
+        labels = self.sample.labels
+        if labels.chunks is not None:
+            return frozenset(name for name, grade in labels.chunks.items() if grade > 0)
+        documents = {name for name, grade in (labels.documents or {}).items() if grade > 0}
+        context = self.sample.response.context
+        return frozenset(chunk.id for chunk in context or () if chunk.document in documents)
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """Chunks that support a claim of the answer, as the judge names them."""
+        found = self.score("faithfulness")
+        return frozenset(
+            verdict.evidence
+            for verdict in (found.verdicts if found is not None else ())
+            if verdict.label == "supported" and verdict.evidence is not None
+        )
+
+    def claims(self, label: str) -> list[str]:
+        """The answer's claims with this verdict."""
+        found = self.score("faithfulness")
+        return [v.claim or v.id for v in (found.verdicts if found is not None else ()) if v.label == label]
+
+
+def run_facts(records: Iterable[Record]) -> RunFacts:
+    """One pass over all rows."""
+    n = 0
+    seen: set[str] = set()
+    asked: Counter[str] = Counter()
+    retrieved: Counter[str] = Counter()
+    labelled: set[str] = set()
+    for record in records:
+        n += 1
+        sample = record.sample
+        context = sample.response.context
+        for chunk in context or ():
+            seen.add(chunk.document or chunk.id)
+        for step in sample.response.steps:
+            seen.update(chunk.document or chunk.id for chunk in step.chunks)
+        retrieved.update(set(context.ids) if context is not None else ())
+        asked.update(name for name, grade in (sample.labels.documents or {}).items() if grade > 0)
+        labelled.update(name for name, grade in (sample.labels.chunks or {}).items() if grade > 0)
+        documents = {name for name, grade in (sample.labels.documents or {}).items() if grade > 0}
+        labelled.update(chunk.id for chunk in context or () if chunk.document in documents)
+    hubs = frozenset(name for name, times in retrieved.items() if times >= max(5, 0.2 * n) and name not in labelled)
+    return RunFacts(n, frozenset(seen), dict(asked), hubs)
+
+
+def read_facts(
+    record: Record, run: RunFacts, thresholds: Thresholds, tried: Mapping[str, Counterfactual] | None = None
+) -> Facts:
+    """Everything that the rules ask about one row."""
+    sample, tried = record.sample, tried or {}
+    context = sample.response.context
+    level: Literal["chunk", "doc"] | None = (
+        "chunk" if sample.labels.chunks is not None else "doc" if sample.labels.documents is not None else None
+    )
+    chunks = context.chunks if context is not None else ()
+    return Facts(
+        record=record,
+        parts=tuple(_parts(sample, run, tried)) if context is not None else (),
+        level=level,
+        k=max(len(context.ids), 1) if context is not None else 1,
+        crowd=crowd(chunks, run.hubs),
+        tried=tried,
+        thresholds=thresholds,
+    )
+
+
+def crowd(chunks: Sequence[RetrievedChunk], hubs: frozenset[str] = frozenset()) -> float:
+    """The share of the retrieved places that copies of other chunks, chunks without content, or hubs take."""
+    shown = [chunk for chunk in chunks if chunk.text]
+    if len(shown) < 2:
+        return 0.0
+    wasted = set(copies_within([chunk.text for chunk in shown]))
+    wasted |= {place for place, chunk in enumerate(shown) if chunk.id in hubs or says_nothing(chunk.text)}
+    return len(wasted) / len(shown)
+
+
+def _parts(sample: Sample, run: RunFacts, tried: Mapping[str, Counterfactual]) -> Iterable[Part]:
+    labels = sample.labels
+    documents = tuple(name for name, grade in (labels.documents or {}).items() if grade > 0)
+    groups: list[tuple[tuple[str, ...], tuple[str, ...], EvidenceGroup | None]] = []
+    if labels.groups:
+        evidence = sample.item.evidence or ()
+        for number, ids in enumerate(labels.groups):
+            one = evidence[number] if number < len(evidence) and len(labels.groups) >= len(evidence) else None
+            named = tuple(dict.fromkeys(part.document for part in one.any)) if one is not None else documents
+            groups.append((ids, tuple(name for name in named if name in documents) or documents, one))
+    elif labels.chunks is not None:
+        ids = tuple(name for name, grade in labels.chunks.items() if grade > 0)
+        several = "multi_hop" in sample.item.tags
+        groups = [((name,), documents, None) for name in ids] if several else [(ids, documents, None)] if ids else []
+    elif documents:
+        several = "multi_hop" in sample.item.tags
+        groups = [((), (name,), None) for name in documents] if several else [((), documents, None)]
+    for number, (ids, named, one) in enumerate(groups):
+        yield _part(number, ids, named, one, sample, run, tried)
+
+
+def _part(
+    number: int,
+    ids: tuple[str, ...],
+    documents: tuple[str, ...],
+    group: EvidenceGroup | None,
+    sample: Sample,
+    run: RunFacts,
+    tried: Mapping[str, Counterfactual],
+) -> Part:
+    context = sample.response.context
+    assert context is not None  # a system that does not say what it retrieved has no parts
+    ranks = {name: place for place, name in enumerate(context.ids, start=1)}
+    document_ranks = {name: place for place, name in enumerate(context.documents, start=1)}
+    document_rank = min((document_ranks[name] for name in documents if name in document_ranks), default=None)
+    rank = min((ranks[name] for name in ids if name in ranks), default=None) if ids else document_rank
+    quotes = [part.quote for part in group.any if part.quote] if group is not None else []
+    own = [chunk for chunk in context.chunks if chunk.document in documents or chunk.id in ids]
+    others = [chunk for chunk in context.chunks if chunk not in own]
+    held = max((covered(quote, [chunk.text for chunk in own]) for quote in quotes), default=None) if own else None
+    found = tried.get("quote_query")
+    in_index = found.found[number] if found is not None and number < len(found.found) else None
+    if in_index is None and documents and not run.seen & set(documents):
+        enough = run.n_questions >= 20 and max(run.asked.get(name, 0) for name in documents) >= 2
+        in_index = False if enough else None
+    return Part(
+        ids=ids,
+        documents=documents,
+        rank=rank,
+        document_rank=document_rank,
+        deeper=_deeper(ids, documents, sample, tried) if rank is None else {},
+        held=held,
+        copies=tuple(_copies(quotes, others)) if rank is None or sample.response.answer else (),
+        in_index=in_index,
+    )
+
+
+def _deeper(
+    ids: tuple[str, ...], documents: tuple[str, ...], sample: Sample, tried: Mapping[str, Counterfactual]
+) -> dict[str, int]:
+    found: dict[str, int] = {}
+    lists = [(step.name.partition(":")[0], step.chunks) for step in sample.response.steps]
+    deeper = tried.get("more_k")
+    if deeper is not None and deeper.response.context is not None:
+        lists.append(("more_k", deeper.response.context.chunks))
+    for name, chunks in lists:
+        for place, chunk in enumerate(chunks, start=1):
+            if chunk.id in ids or (not ids and chunk.document in documents):
+                found[name] = min(place, found.get(name, place))
+                break
+    return found
+
+
+def _copies(quotes: Sequence[str], chunks: Sequence[RetrievedChunk]) -> Iterable[Copy]:
+    for chunk in chunks:
+        if not chunk.text:
+            continue
+        share = max((covered(quote, [chunk.text]) for quote in quotes), default=0.0)
+        if share >= NEARLY:
+            exact = any(holds(quote, chunk.text) for quote in quotes)
+            yield Copy(chunk.id, chunk.rank, share, exact)
