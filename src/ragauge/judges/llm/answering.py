@@ -309,18 +309,22 @@ async def reverse_questions(judge: LLMJudge, task: Task[Any], inputs: Mapping[st
     raise await talk.give_up(f"{n - len(questions)} of {n} questions")
 
 
-async def similarity(embedder: str, text: str, others: Sequence[str]) -> SimilarityReply:
-    """SIMILARITY: cosines by an embedder on this machine; free. It runs beside the event loop, not in it."""
+async def similarity(judge: LLMJudge, text: str, others: Sequence[str]) -> SimilarityReply:
+    """SIMILARITY: cosines by an embedder on this machine; free.
+
+    Each request is embedded by itself: put together with others its numbers would depend on who asked when.
+    """
     if not others:
         return SimilarityReply(similarities=())
 
     def cosines() -> tuple[float, ...]:
         from ragauge.embeddings.loading import load
 
-        vectors = load(embedder).encode([text, *others])
+        vectors = load(judge.embedder).encode([text, *others])
         return tuple(max(-1.0, min(1.0, float(cosine))) for cosine in vectors[1:] @ vectors[0])
 
-    return SimilarityReply(similarities=await asyncio.to_thread(cosines))
+    loop = asyncio.get_running_loop()
+    return SimilarityReply(similarities=await loop.run_in_executor(judge.embedding_thread, cosines))
 
 
 def _salt(judge: LLMJudge, task: Task[Any], *parts: object) -> str:

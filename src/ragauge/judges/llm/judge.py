@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -56,6 +57,11 @@ class LLMJudge:
             name: load(name, task.version, folder=self.prompts) for name, task in TASKS.items() if name != "similarity"
         }
 
+    @cached_property
+    def embedding_thread(self) -> ThreadPoolExecutor:
+        """Where texts are embedded: one after the other, beside the event loop, so that many do not fight for cores."""
+        return ThreadPoolExecutor(1, thread_name_prefix="judge-embeds")
+
     def info(self) -> JudgeInfo:
         """The judge's card."""
         endpoint = self.provider.endpoint
@@ -83,7 +89,7 @@ class LLMJudge:
     async def ask(self, task: Task[T], /, **inputs: Any) -> T:
         """The reply to `task`; raises `SampleError` when there is none."""
         if task.name == "similarity":
-            return cast(T, await answering.similarity(self.embedder, inputs["text"], inputs["others"]))
+            return cast(T, await answering.similarity(self, inputs["text"], inputs["others"]))
         answer = ANSWERS.get(task.name)
         if answer is None or task != TASKS.get(task.name):
             raise JudgeUnsupported(f"a language-model judge has no prompt for the task {task.name!r}")
