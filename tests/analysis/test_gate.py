@@ -308,7 +308,7 @@ def test_an_unchanged_run_with_a_noisy_judge_rarely_fails(tmp_path: Path) -> Non
     keys = ["faithfulness", "correctness", "context_precision", "citation_accuracy", "completeness", "answer_relevance"]
     truth = rng.random((64, len(keys))) < 0.85
     failed = 0
-    for trial in range(60):
+    for trial in range(40):
         noisy = [truth ^ (rng.random(truth.shape) < 0.08) for _ in range(2)]
         old, new = (
             a_run(
@@ -320,7 +320,7 @@ def test_an_unchanged_run_with_a_noisy_judge_rarely_fails(tmp_path: Path) -> Non
         result = judged(new, baseline_of(old))
         failed += result.verdict == "fail"
         assert all(one.n_needed for one in result.checks if one.kind == "drop" and one.verdict == "inconclusive")
-    assert failed <= 2
+    assert failed <= 1
 
 
 # --- settings

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragauge.analysis.difference import conclude, measure, pair
+from ragauge.analysis.gate_settings import DropSettings
 from ragauge.core.metric import MetricInfo
 from ragauge.stats import intervals, noninferiority, paired, permutation, power
 
@@ -291,7 +292,7 @@ def gate_errors(trials: int) -> Iterator[str]:
                 else:
                     drops.append(noninferiority.drop_of_means(d.tolist(), 0.03, seed=int(rng.integers(2**31))))
                 point |= bool(d.mean() < -0.03)
-            verdicts = set(noninferiority.decide(drops, alpha=0.01))
+            verdicts = set(noninferiority.decide(drops, alpha=DropSettings().fail_alpha))
             worst = next(v for v in ("fail", "inconclusive", "pass") if v in {x.value for x in verdicts})
             counts[worst] += 1
             counts["point"] += point

@@ -25,7 +25,7 @@ class DropSettings(Model):
     metrics: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    fail_alpha: float = Field(default=0.01, gt=0, lt=0.5)
+    fail_alpha: float = Field(default=0.005, gt=0, lt=0.5)
 
     def margin_of(self, key: str) -> float:
         """The margin of one metric: its own, else that of its base name, else the common one."""
