@@ -65,7 +65,7 @@ def explain_rows(records: Iterable[Record], keys: Mapping[str, set[str]]) -> dic
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for record in records:
         item = record.sample.item
-        for key in keys.get(item.id, ()):
+        for key in sorted(keys.get(item.id, ())):
             if not found.get((key, item.id), ("", ""))[1]:
                 found[key, item.id] = (item.question, explain(record, key))
     return found
