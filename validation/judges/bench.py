@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """How often does the embedded judge agree with people? `python validation/judges/bench.py FOLDER_WITH_LABELLED_SETS`
 
 Every set is judged with weights trained on the other sets only (its relatives left out as well), so a figure says what
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from examples import FEATURES, RELATIVES, claims_of, tables
+from examples import FEATURES, RELATIVES, claims_of, golds_of, tables
 from labelled import Row
 from training import Array, Example, fit
 
@@ -105,11 +106,13 @@ def intervals(groups: Sequence[str], values: Callable[[Array], Sequence[float]])
 def overlap(row: Row) -> float:
     """Share of the distinct content words (of claim, question or reference) found in the text they are looked up in."""
     if row.task == "correctness":
-        wanted, texts = row.reference or "", (row.text,)
-    elif row.task == "relevance":
-        wanted, texts = row.question or "", (row.text,)
-    else:
-        wanted, texts = row.text, row.contexts
+        return max(_found(gold, (row.text,)) for gold in golds_of(row))
+    if row.task == "relevance":
+        return _found(row.question or "", (row.text,))
+    return _found(row.text, row.contexts)
+
+
+def _found(wanted: str, texts: Sequence[str]) -> float:
     asked = set(content_words(wanted))
     return len(asked & set(content_words("\n".join(texts)))) / len(asked) if asked else 0.0
 
@@ -120,9 +123,13 @@ def scores(task: str, found: Sequence[Row], examples: Sequence[Example], weights
     if task == "support":
         return np.array([_text_probability(row, model) for row in found])
     if task == "correctness":
-        judged = [judge_correctness(row.question or "", row.text, row.reference or "", model) for row in found]
-        return np.array([verdict.probability for verdict in judged], dtype=float)
+        return np.array([_correct_probability(row, model) for row in found])
     return np.array([model.probability(example.features[0]) for example in examples])
+
+
+def _correct_probability(row: Row, model: Logistic) -> float:
+    verdicts = [judge_correctness(row.question or "", row.text, gold, model) for gold in golds_of(row)]
+    return max(verdict.probability or 0.0 for verdict in verdicts)
 
 
 _SIGNALS: dict[str, list[Signals]] = {}
@@ -152,25 +159,31 @@ def measure_set(task: str, name: str, sets: dict[str, tuple[list[Row], list[Exam
     return Line(name, found[0].task, len(found), float(labels.mean()), *figures)
 
 
-def throughput() -> float:
-    """Claims per second on one core against 5 chunks of 600 characters, every claim with chunks of its own."""
+def throughput(n_claims: int = 5) -> float:
+    """Claims per second of processor time against 5 chunks of 600 characters; `n_claims` of an answer share chunks."""
     topic = ["cache", "backup", "token", "limit", "queue", "index", "route", "quota", "lease", "replica"]
-    sets = []
+    answers = []
     for number in range(200):
         chunks = []
         for place in range(5):
-            word, size = topic[(number + place) % 10], 64 + number * 5 + place
-            text = (f"The {word} of unit {number}{place} keeps {size} MB and is flushed every {place + 2} minutes unless the "
-                    f"operator sets --{word}-ttl. It does not survive a restart of node N{number}. ")  # fmt: skip
-            chunks.append((text * 5)[:600])
-        sets.append((f"The {topic[number % 10]} of unit {number}0 keeps {64 + number * 5} MB by default.", chunks))
+            word = topic[(number + place) % 10]
+            text = (f"The {word} of unit {number} keeps its entries on disk and writes them back as soon as it is idle. "
+                    f"Operators can raise the size of the {word} with the flag --{word}-size, up to {64 + number} MB. When a "
+                    f"node of group {place} leaves, its {word} is rebuilt by the others and clients notice nothing. ")  # fmt: skip
+            chunks.append((text * 3)[:600])
+        claims = [
+            f"The {topic[(number + c) % 10]} of unit {number} can be raised to {64 + number} MB."
+            for c in range(n_claims)
+        ]
+        answers.append((claims, chunks))
     for cached in (_prepared, _chunk, sentences_of, statement):
         cached.cache_clear()
-    judge_text(*sets[0])
+    judge_text(answers[0][0][0], answers[0][1])
     start = time.process_time()
-    for claim, chunks in sets:
-        judge_text(claim, chunks)
-    return len(sets) / (time.process_time() - start)
+    for claims, chunks in answers:
+        for claim in claims:
+            judge_text(claim, chunks)
+    return len(answers) * n_claims / (time.process_time() - start)
 
 
 def main(folder: Path) -> None:
@@ -186,7 +199,7 @@ def main(folder: Path) -> None:
                     f"{lines[-1].task:12} {name:28} AUROC {lines[-1].auroc} overlap {lines[-1].overlap.value:.3f}",
                     flush=True,
                 )
-    speed = throughput()
+    speed = max(throughput() for _ in range(3)), max(throughput(1) for _ in range(3))
     grounded = [line for line in lines if line.task in ("grounding", "citation")]
     write(lines, grounded, speed)
 
@@ -195,7 +208,7 @@ def _mean(lines: Sequence[Line], field: str) -> float:
     return float(np.mean([getattr(line, field).value for line in lines]))
 
 
-def write(lines: Sequence[Line], grounded: Sequence[Line], speed: float) -> None:
+def write(lines: Sequence[Line], grounded: Sequence[Line], speed: tuple[float, float]) -> None:
     best, worst = (pick(grounded, key=lambda line: line.balanced.value) for pick in (max, min))
     sentence = (
         f"Embedded judge: balanced accuracy against people {_mean(grounded, 'balanced'):.2f} on average over {len(grounded)} "
@@ -219,10 +232,10 @@ def write(lines: Sequence[Line], grounded: Sequence[Line], speed: float) -> None
     made = {"sentence": sentence, "sets": sets, "mean": means}
     AGREEMENT.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     (HERE / "RESULTS.md").write_text(_markdown(lines, grounded, speed, sentence), encoding="utf-8")
-    print(f"{speed:.0f} claims/s\n{sentence}")
+    print(f"{speed[0]:.0f} claims/s, {speed[1]:.0f} with chunks of its own for each\n{sentence}")
 
 
-def _markdown(lines: Sequence[Line], grounded: Sequence[Line], speed: float, sentence: str) -> str:
+def _markdown(lines: Sequence[Line], grounded: Sequence[Line], speed: tuple[float, float], sentence: str) -> str:
     rows = [
         f"| {line.name} | {line.task} | {line.n} | {line.positive:.2f} | {line.auroc} | {line.balanced} | {line.kappa} "
         f"| {line.overlap} | {line.gain.value:+.3f} ({line.gain.low:+.3f}–{line.gain.high:+.3f}) |"
@@ -243,7 +256,8 @@ Written by `python validation/judges/bench.py FOLDER` (development folds of the 
 - A text of several claims gets half the mean plus half the least of its claims' probabilities.
 - Mean AUROC over the {len(grounded)} grounding and citation sets: **{_mean(grounded, "auroc"):.3f}**, overlap {_mean(grounded, "overlap"):.3f}.
   More than 0.01 below overlap on: {", ".join(below) or "none"}.
-- Speed: {speed:.0f} claims/s of processor time on one core, each claim against its own 5 chunks of 600 characters, nothing remembered.
+- Speed: {speed[0]:.0f} claims/s of processor time on one core against 5 chunks of 600 characters when the 5 claims of an
+  answer share them, {speed[1]:.0f} claims/s when each claim has chunks never seen before (shared machine; best of three).
 
 | set | task | n | positive | AUROC | balanced accuracy | kappa | overlap AUROC | gain over overlap |
 |---|---|---|---|---|---|---|---|---|

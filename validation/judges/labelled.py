@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Reads the human-labelled sets (NAME.jsonl.gz, one row a line) that judges are measured on."""
 
 from __future__ import annotations

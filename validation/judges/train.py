@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Trains the embedded judge's regressions: `python validation/judges/train.py FOLDER_WITH_LABELLED_SETS`."""
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ def normalise(text: str) -> str:
     >>> normalise("  Ｆｕｌｌ\\u200b width\\n\\tSTRASSE ")
     'full width strasse'
     """
+    if text.isascii():  # the common case, several times as fast
+        return " ".join(text.replace("\x00", "").lower().split())
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", folded))).strip()
 

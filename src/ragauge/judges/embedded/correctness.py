@@ -15,7 +15,7 @@ from ragauge.judges.embedded.support import judge_text
 from ragauge.text.normalise import normalise
 from ragauge.text.numbers import agree
 from ragauge.text.refusals import is_refusal
-from ragauge.text.tokens import words
+from ragauge.text.tokens import stem, words
 
 NAMES = (
     "new_recall", "recall", "soft_recall", "contained_back", "numbers_found", "number_wrong",
@@ -84,7 +84,7 @@ def correctness_vector(question: str, answer: str, reference: str) -> tuple[floa
     said, gold, topic = statement(answer), statement(_LEADS.sub("", reference)), statement(question)
     golds = list(dict.fromkeys(gold.stems)) or gold.tokens
     new = [one for one in golds if one not in topic.stem_set] or golds
-    mine = said.stem_set | set(said.tokens)
+    mine = said.stem_set | set(said.tokens) | _agreed(gold, said)
     evidence = prepare((answer,))
     signals = measure(gold, evidence)
     found, wrong = _number_match(gold, said, topic)
@@ -104,6 +104,12 @@ def correctness_vector(question: str, answer: str, reference: str) -> tuple[floa
         min(len(said.tokens) / max(len(gold.tokens), 1), 10) / 10,
         min(len(golds), 30) / 30,
     )
+
+
+def _agreed(gold: Statement, said: Statement) -> set[str]:
+    """Stems of the reference's quantities that the answer states in whatever spelling and unit."""
+    stated = [q for q in gold.quantities if any(agree(q, other) for other in said.quantities)]
+    return {stem(word) for quantity in stated for word in words(quantity.text)}
 
 
 def _share(wanted: Sequence[str], held: set[str] | frozenset[str]) -> float:

@@ -47,6 +47,11 @@ class Statement:
         return frozenset(self.stems)
 
     @cached_property
+    def all_stems(self) -> frozenset[str]:
+        """Stems of all words, stop words too."""
+        return frozenset(stem(word) for word in self.tokens)
+
+    @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Neighbouring content stems."""
         return frozenset(zip(self.stems, self.stems[1:], strict=False))

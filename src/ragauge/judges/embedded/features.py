@@ -16,7 +16,7 @@ from ragauge.text.tokens import stem, words
 NAMES = (
     "recall", "recall_soft", "best_sentence", "best_pair", "best_two", "pairs", "order", "n_missing", "names_found",
     "n_names_missing", "numbers_found", "n_numbers_missing", "number_conflict", "negation", "exclusive", "quantifier",
-    "length", "evidence_length", "precision_best",
+    "substituted", "length", "evidence_length", "precision_best",
 )  # fmt: skip
 #: A sentence says the same thing apart from the detail in question when it covers this much of the claim's weight.
 _SAME_TOPIC = 0.5
@@ -27,11 +27,15 @@ _ADDS = 0.1
 
 @dataclass(frozen=True)
 class Signals:
-    """Features of one claim, and what explains them: the best sentences and the differences found there."""
+    """Features of one claim, and what explains them: the best sentences and the differences found there.
+
+    `coverage` is that of the window, `topic` the same without quantities.
+    """
 
     vector: tuple[float, ...]
     best: tuple[Sentence, ...]
     coverage: float
+    topic: float
     missing: tuple[str, ...]
     wrong_numbers: tuple[tuple[str, str], ...]
     wrong_names: tuple[str, ...]
@@ -49,7 +53,7 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
     """
     places = _places(claim, evidence)
     if not places or not evidence.sentences:
-        return Signals(tuple(0.0 for _ in NAMES), (), 0.0, tuple(claim.stem_set), (), (), (), (), False)
+        return Signals(tuple(0.0 for _ in NAMES), (), 0.0, 0.0, tuple(claim.stem_set), (), (), (), (), False)
     weights = {one: evidence.weight(one) if not one.startswith("#") else _QUANTITY_WEIGHT for one in places}
     window = _window(places, weights, len(evidence.sentences))
     near = [evidence.sentences[i] for i in window.near]
@@ -57,7 +61,8 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
     missing = [one for one, held in places.items() if not held]
     total = sum(weights.values())
     soft = sum(weights[one] * _softly(one, held, evidence) for one, held in places.items()) / total
-    differences = _differences(claim, near, window.two, places)
+    topic = _topic(window.near, places, weights)
+    differences = _differences(claim, near, topic, places)
     names_missing = [one for one in sorted(claim.names) if one not in evidence.index]
     asked = claim.quantities
     n_numbers_missing = sum(not places[f"#{q.text}"] for q in asked)
@@ -79,28 +84,33 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
         float(bool(differences.negated)),
         float(bool(differences.opposites)),
         float(differences.quantifier),
+        min(len(_substituted(claim, best)), 2) / 2,
         math.log1p(n) / 4,
         math.log1p(len(evidence.index)) / 8,
         len(best.stem_set & claim.stem_set) / max(len(best.stem_set), 1),
     )
     said = tuple(one.removeprefix("#") for one in missing)
     return Signals(
-        vector, (best, *(s for s in near if s is not best)), window.two, said, differences.numbers, differences.names,
+        vector, (best, *(s for s in near if s is not best)), window.two, topic, said, differences.numbers,
+        differences.names,
         differences.negated, differences.opposites, differences.quantifier,
     )  # fmt: skip
 
 
+def _topic(window: Sequence[int], places: Mapping[str, frozenset[int]], weights: Mapping[str, float]) -> float:
+    """Coverage by the window of all terms but quantities: is it about the same matter? 1 for quantities alone."""
+    named = {one: where for one, where in places.items() if not one.startswith("#")}
+    total = sum(weights[one] for one in named)
+    return _covered(window, named, weights) / total if named else 1.0
+
+
 def _places(claim: Statement, evidence: Evidence) -> dict[str, frozenset[int]]:
-    """Each term of the claim → the sentences that hold it, or a word that may stand for it."""
+    """Each term of the claim → the sentences that hold it, or a word that may stand for it.
+
+    A quantity counts only in sentences that share a word with the claim (in any, when it has no other words).
+    """
+    spoken = {stem(word) for quantity in claim.quantities for word in words(quantity.text)}
     places: dict[str, frozenset[int]] = {}
-    spoken: set[str] = set()
-    for quantity in claim.quantities:
-        spoken.update(stem(word) for word in words(quantity.text))
-        places[f"#{quantity.text}"] = frozenset(
-            place
-            for place, sentence in enumerate(evidence.sentences)
-            if any(_stated(quantity, other, claim, sentence) for other in sentence.quantities)
-        )
     for one in claim.stems:
         if one in places or one in spoken:
             continue
@@ -108,6 +118,11 @@ def _places(claim: Statement, evidence: Evidence) -> dict[str, frozenset[int]]:
         if not held:
             held = frozenset(place for other in SYNONYMS.get(one, ()) for place in evidence.index.get(other, ()))
         places[one] = held
+    related = frozenset[int]().union(*places.values()) if places else frozenset(range(len(evidence.sentences)))
+    for quantity in claim.quantities:
+        places[f"#{quantity.text}"] = frozenset(
+            place for place in related if any(_same(quantity, other) for other in evidence.sentences[place].quantities)
+        )
     return places
 
 
@@ -177,17 +192,17 @@ class _Differences:
 
 
 def _differences(
-    claim: Statement, near: Sequence[Sentence], coverage: float, places: Mapping[str, frozenset[int]]
+    claim: Statement, near: Sequence[Sentence], topic: float, places: Mapping[str, frozenset[int]]
 ) -> _Differences:
     """What claim and window say differently, where the window is about the same matter."""
-    if coverage < _SAME_TOPIC:
+    if topic < _SAME_TOPIC:
         return _Differences()
     said = frozenset[str]().union(*(sentence.stem_set for sentence in near))
     return _Differences(
         _wrong_numbers(claim, near, places),
         _wrong_names(claim, near, said),
         _negations(claim, near),
-        _opposites(claim, near, said),
+        _opposites(claim, near),
         claim.universal and not any(s.universal for s in near) and any(s.partial for s in near),
     )
 
@@ -207,19 +222,13 @@ def _wrong_numbers(
     return tuple(conflicts)
 
 
-def _stated(mine: Quantity, other: Quantity, claim: Statement, sentence: Sentence) -> bool:
-    """Whether a sentence states the claim's quantity; one of another unit or none only beside a word of the claim."""
-    related = dimension(mine) == dimension(other) is not None or not sentence.stem_set.isdisjoint(claim.stem_set)
-    return related and _same(mine, other)
-
-
 def _same(mine: Quantity, other: Quantity) -> bool:
     """Whether evidence states the claim's quantity; rounded to its two leading digits it still does for measures."""
     return agree(mine, other) or (mine.kind == other.kind == "measure" and agree(mine, other, relative=0.02))
 
 
 def _comparable(mine: Quantity, other: Quantity) -> bool:
-    if {"version", "date", "time"} & {mine.kind, other.kind}:
+    if {"version", "date", "time", "money"} & {mine.kind, other.kind}:
         return mine.kind == other.kind
     return dimension(mine) == dimension(other)
 
@@ -237,16 +246,27 @@ def _negations(claim: Statement, near: Sequence[Sentence]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _opposites(claim: Statement, near: Sequence[Sentence], said: frozenset[str]) -> tuple[tuple[str, str], ...]:
+def _opposites(claim: Statement, near: Sequence[Sentence]) -> tuple[tuple[str, str], ...]:
     """(claim's word, evidence's word) where the evidence has a word that excludes the claim's."""
+    spoken = frozenset[str]().union(*(sentence.all_stems for sentence in near))
     found = []
-    for one in sorted(claim.stem_set | {word for word in claim.tokens if word in EXCLUSIVE}):
-        if one in said or one not in EXCLUSIVE:
-            continue
-        spoken = said.union(*(sentence.tokens for sentence in near))
-        rivals = sorted((EXCLUSIVE[one] & spoken) - claim.stem_set)
-        if rivals and one not in spoken:
+    for one in sorted(claim.all_stems - spoken):
+        rivals = sorted((EXCLUSIVE.get(one, frozenset()) & spoken) - claim.all_stems)
+        if rivals:
             found.append((one, rivals[0]))
+    return tuple(found)
+
+
+def _substituted(claim: Statement, best: Sentence) -> tuple[tuple[str, str], ...]:
+    """(claim's, evidence's) stem where one word stands for another between the same two neighbours."""
+    frames = {(a, c): b for a, b, c in zip(best.stems, best.stems[1:], best.stems[2:], strict=False)}
+    found = []
+    for a, b, c in zip(claim.stems, claim.stems[1:], claim.stems[2:], strict=False):
+        other = frames.get((a, c))
+        if other is None or other == b or b in best.stem_set or other in claim.stem_set:
+            continue
+        if other not in SYNONYMS.get(b, ()) and b[:5] != other[:5]:
+            found.append((b, other))
     return tuple(found)
 
 

@@ -22,6 +22,7 @@ from ragauge.judges.embedded.correctness import judge_correctness
 from ragauge.judges.embedded.model import text_of
 from ragauge.judges.embedded.questions import judge_sufficiency, judge_usefulness
 from ragauge.judges.embedded.support import judge_claims
+from ragauge.text.normalise import clean
 
 T = TypeVar("T", bound=Model)
 
@@ -48,6 +49,7 @@ class EmbeddedJudge:
 
     async def ask(self, task: Task[T], /, **inputs: Any) -> T:
         """The reply to `task`; JudgeUnsupported for a task that it cannot do honestly."""
+        inputs = {name: clean(value) if isinstance(value, str) else value for name, value in inputs.items()}
         if task.name == "similarity":
             reply: Model = self._similarity(inputs["text"], inputs["others"])
         else:
@@ -66,7 +68,7 @@ class EmbeddedJudge:
     def _similarity(self, text: str, others: Sequence[str]) -> SimilarityReply:
         if not others:
             return SimilarityReply(similarities=())
-        vectors = _embedder(self.embedder).encode([text, *others])
+        vectors = _embedder(self.embedder).encode([text, *map(clean, others)])
         cosines = vectors[1:] @ vectors[0]
         return SimilarityReply(similarities=tuple(round(max(-1.0, min(1.0, float(c))), 6) for c in cosines))
 

@@ -75,7 +75,7 @@ def judge_text(claim: str, texts: Sequence[str]) -> Finding:
     conflict = _conflict(signals)
     if probability >= THRESHOLD:
         label = SUPPORTED
-    elif conflict and signals.coverage >= _SAME_MATTER:
+    elif conflict and signals.topic >= _SAME_MATTER:
         label = CONTRADICTED
     else:
         label = NOT_MENTIONED
@@ -97,7 +97,7 @@ def pool(probabilities: Sequence[float]) -> float:
 def probability_of(signals: Signals, model: Logistic | None = None) -> float:
     """Probability that the evidence supports the claim, after the caps; `model` None: the shipped weights."""
     probability = (model or load("support", NAMES)).probability(signals.vector)
-    if signals.coverage < _SAME_MATTER:
+    if signals.topic < _SAME_MATTER:
         return probability
     if signals.wrong_numbers or signals.opposites or signals.negated or signals.quantifier:
         return min(probability, _CONFLICT_CAP)
