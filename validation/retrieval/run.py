@@ -1,6 +1,6 @@
 """How well does the reference pipeline find, and when does it decline? Writes RESULTS.md beside this file.
 
-    python validation/retrieval/run.py [--features FILE.npz] [--keep-retrieval]
+    python validation/retrieval/run.py [--features FILE.npz] [--only TEXT]
 
 Needs ../shared/judgedata/retrieval beside the checkout. Ten to forty minutes, most of it embedding; a second run reads
 the vectors from the cache.
@@ -92,33 +92,48 @@ def row(title: str, asked: Sequence[sets.Asked], found: dict[str, list[str]], ms
     return f"| {title} | {len(asked)} | {' | '.join(cells)} | {ms:.0f} |"
 
 
-async def retrieval() -> list[str]:
+def parts(name: str) -> list[tuple[str, list[sets.Asked], dict[str, object]]]:
+    """Heading, questions and settings of each table of a set."""
+    asked = [one for one in sets.read(name) if one.answerable]
+    asked.sort(key=lambda one: hashlib.sha256(one.question.id.encode()).digest())
+    asked = asked[:MOST_QUESTIONS]
+    if name != "mtrag_passages":
+        return [(name, asked, {})]
+    alone = [one for one in asked if one.standalone]
+    later = [one for one in asked if not one.standalone]
+    return [
+        (f"{name} · standalone questions", alone, {}),
+        (f"{name} · IBM Cloud only, standalone", [one for one in alone if one.domain == "cloud"], {}),
+        (f"{name} · later turns after the user's turn before (`history: last`, the default)", later, {}),
+        (f"{name} · IBM Cloud only, later turns (`history: last`)", [o for o in later if o.domain == "cloud"], {}),
+        (f"{name} · later turns after all the user said before (`history: append`)", later, {"history": "append"}),
+        (f"{name} · later turns asked alone (`history: ignore`)", later, {"history": "ignore"}),
+    ]
+
+
+def sections(page: Path) -> dict[str, str]:
+    """The tables of a page that is there, by heading."""
+    part = page.read_text("utf-8").split("## Retrieval\n", 1)[1].split("\n## ")[0]
+    return {one.split("\n", 1)[0]: one.split("\n", 1)[1].strip("\n") for one in part.split("\n### ")[1:]}
+
+
+async def retrieval(only: str | None, page: Path) -> list[str]:
+    """The tables; with `only`, those whose heading does not hold it are kept from the page as they are."""
     head = "| | n | hit@1 | recall@5 | recall@10 | nDCG@10 | ms |\n|---|---|---|---|---|---|---|"
+    kept = {} if only is None else sections(page)
     lines = []
     for name in sets.NAMES:
-        everything = [one for one in sets.read(name) if one.answerable]
-        everything.sort(key=lambda one: hashlib.sha256(one.question.id.encode()).digest())
-        everything = everything[:MOST_QUESTIONS]
-        parts: list[tuple[str, list[sets.Asked], dict[str, object]]] = [
-            ("", [one for one in everything if one.standalone], {})
-        ]
-        if name == "mtrag_passages":
-            cloud = [one for one in everything if one.standalone and one.domain == "cloud"]
-            later = [one for one in everything if not one.standalone]
-            parts += [
-                (" · IBM Cloud only, standalone", cloud, {}),
-                (" · later turns, what the user said before put in front (`history: append`)", later, {}),
-                (" · later turns, asked alone (`history: ignore`)", later, {"history": "ignore"}),
-                (" · IBM Cloud only, later turns, history appended", [o for o in later if o.domain == "cloud"], {}),
-            ]
-        for title, asked, changes in parts:
-            shown = title or (" · standalone questions" if name == "mtrag_passages" else "")
-            lines += [f"### {name}{shown}", "", head]
+        for title, asked, changes in parts(name):
+            lines += [f"### {title}", ""]
+            if only is not None and only not in title:
+                lines += [kept[title], ""]
+                continue
+            lines.append(head)
             for mode, settings in MODES.items():
                 started = time.monotonic()
                 found, ms = await ranked(name, asked, **settings, **changes)
                 lines.append(row(mode, asked, found, ms))
-                print(lines[-1], f"{time.monotonic() - started:.0f} s", flush=True)
+                print(title, lines[-1], f"{time.monotonic() - started:.0f} s", flush=True)
             lines.append("")
     return lines
 
@@ -185,15 +200,11 @@ async def quoting() -> list[str]:
 async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--features", type=Path, help="signals kept by fit_abstention.py")
-    parser.add_argument("--keep-retrieval", action="store_true", help="keep the retrieval tables of RESULTS.md")
+    parser.add_argument("--only", help="measure only tables whose heading holds this text, keep the others as they are")
     arguments = parser.parse_args()
-    path = arguments.features
+    path, page = arguments.features, Path(__file__).parent / "RESULTS.md"
     data = dict(np.load(path)) if path is not None and path.exists() else await fitting.features()
-    page = Path(__file__).parent / "RESULTS.md"
-    if arguments.keep_retrieval:
-        found = page.read_text("utf-8").split("## Retrieval\n\n")[1].split("\n## ")[0].split("\n")
-    else:
-        found = await retrieval()
+    found = await retrieval(arguments.only, page)
     text = PAGE.format(
         version=__version__,
         retrieval="\n".join(found),

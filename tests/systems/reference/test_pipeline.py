@@ -170,19 +170,20 @@ def test_preparing_embeds_all_questions_in_one_call_and_changes_no_answer(
     asyncio.run(system.aclose())
 
 
-def test_what_the_user_said_before_is_searched_for_too(make: Make) -> None:
-    question = Question(
-        id="q",
-        text="And how long does it work?",
-        history=(
-            Message(role="user", content="I rotated my API key."),
-            Message(role="assistant", content="deploy wait"),
-        ),
-    )
-    (appended,) = ask(make(), question)
-    assert appended.steps[0].query == "I rotated my API key.\nAnd how long does it work?"
-    (ignored,) = ask(make(history="ignore"), question)
-    assert ignored.steps[0].query == "And how long does it work?"
+@pytest.mark.parametrize(
+    ("history", "query"),
+    [
+        ("ignore", "And how long does it work?"),
+        ("last", "I rotated my key.\nAnd how long does it work?"),
+        ("append", "Hello.\nI rotated my key.\nAnd how long does it work?"),
+    ],
+)
+def test_what_the_user_said_before_is_searched_for_as_set(make: Make, history: str, query: str) -> None:
+    said = (("user", "Hello."), ("assistant", "deploy wait"), ("user", "I rotated my key."), ("assistant", "login"))
+    messages = tuple(Message(role=role, content=content) for role, content in said)
+    question = Question(id="q", text="And how long does it work?", history=messages)
+    (response,) = ask(make(history=history), question)
+    assert response.steps[0].query == query
 
 
 class TwoQueries:

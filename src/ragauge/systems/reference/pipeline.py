@@ -240,11 +240,10 @@ class ReferenceSystem:
         return self._vectors.encode(texts)
 
     def _query_text(self, question: Question) -> str:
-        """The question, after what the user said before it where `history` is "append"."""
-        if self.settings.history == "ignore":
-            return question.text
+        """The question; what the user said before it comes first: all of it ("append"), or the last turn ("last")."""
         said = [message.content for message in question.history if message.role == "user"]
-        return "\n".join([*said, question.text])
+        kept = {"ignore": [], "last": said[-1:], "append": said}[self.settings.history]
+        return "\n".join([*kept, question.text])
 
 
 def _chunks(corpus: Corpus, settings: ReferenceSettings) -> list[Chunk]:

@@ -32,7 +32,7 @@ class ReferenceSettings:
     candidates: int = 20
     rrf_k: int = 60
     rerank: str = "none"
-    history: str = "append"
+    history: str = "last"
     generator: str = "extractive"
     refusal: str = REFUSAL
     max_sentences: int = 3
@@ -135,7 +135,7 @@ _CHECKS: dict[str, Check] = {
     "candidates": _whole(1, 10_000),
     "rrf_k": _whole(1, 10_000),
     "rerank": _one_of("none", "minilm"),
-    "history": _one_of("append", "ignore"),
+    "history": _one_of("ignore", "last", "append"),
     "generator": _one_of("extractive", "none"),
     "refusal": _text,
     "max_sentences": _whole(1, 50),
