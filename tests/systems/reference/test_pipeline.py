@@ -237,6 +237,14 @@ def test_warnings_name_what_was_left_out(make: Make, docs: Path) -> None:
     asyncio.run(system.aclose())
 
 
+def test_a_large_corpus_is_told_of_the_faster_embedder(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = make()
+    assert not any("wordllama" in one for one in system.warnings())
+    monkeypatch.setattr("ragauge.systems.reference.pipeline.MANY_CHUNKS", 2)
+    assert any("`embedder: wordllama` is about 50 times faster" in one for one in system.warnings())
+    asyncio.run(system.aclose())
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -29,6 +29,8 @@ from ragauge.systems.reference.vector_cache import VectorCache, default_folder
 
 #: Raised when the same settings can give another answer for a reason that no other version number shows.
 CODE_VERSION = 1
+#: From here on a faster embedder is suggested.
+MANY_CHUNKS = 5000
 
 
 def build(settings: Mapping[str, Any]) -> ReferenceSystem:
@@ -128,6 +130,11 @@ class ReferenceSystem:
             )
         if self._corpus.blank:
             found.append(f"{len(self._corpus.blank)} documents are blank, e.g. {self._corpus.blank[0]}")
+        if self._dense is not None and self.settings.embedder == "minilm" and len(self._chunks) > MANY_CHUNKS:
+            found.append(
+                f"{len(self._chunks)} chunks: minilm embeds some 30 to 100 a second (once; vectors are kept). For a "
+                "large corpus `embedder: wordllama` is about 50 times faster and finds somewhat less"
+            )
         if self._dense is not None:
             n_cut = sum(
                 self._vectors.embedder.truncated([embed.search_text(one, self.settings.prefix) for one in self._chunks])
