@@ -77,12 +77,13 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def part_run(n: int, client: str = "sdk", embedder: str = "minilm") -> dict[str, Any]:
+def part_run(n: int, client: str = "sdk", embedder: str = "minilm", latency: str = str(LATENCY_S)) -> dict[str, Any]:
+    latency_s = float(latency)
     import ragauge
     from ragauge.judges.factory import make_judge
 
     data = samples(n)
-    with server("--latency-ms", str(1000 * LATENCY_S)) as url, tempfile.TemporaryDirectory() as folder:
+    with server("--latency-ms", str(1000 * latency_s)) as url, tempfile.TemporaryDirectory() as folder:
         spec = {"name": f"compatible:fake@{url}", "client": client, "concurrency": CONCURRENCY, "embedder": embedder}
         judge = make_judge(spec, cache=Path(folder) / "cache")
         # Imports and the embedder's weights are loaded before the clock starts, as for the other tools.
@@ -94,11 +95,11 @@ def part_run(n: int, client: str = "sdk", embedder: str = "minilm") -> dict[str,
     calls = after["requests"] - before["requests"]
     assert all(run[metric].n == n for metric in METRICS), "a sample was not scored"
     return {
-        "samples": n, "client": client, "embedder": embedder,
+        "samples": n, "client": client, "latency_s": latency_s, "embedder": embedder,
         "calls_per_sample": calls / n,
         "prompt_tokens_per_sample": (after["tokens_in"] - before["tokens_in"]) / n,
         "wall_s": wall,
-        "wall_over_limit": wall / (calls * LATENCY_S / CONCURRENCY),
+        "wall_over_limit": wall / (calls * latency_s / CONCURRENCY),
         "cpu_ms_per_call": 1000 * cpu / calls,
         "peak_mb": peak_mb(),
     }  # fmt: skip

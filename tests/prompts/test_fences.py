@@ -33,7 +33,7 @@ def rendered(name: str, hostile: str) -> prompts.Rendered:
 def outside(shown: prompts.Rendered) -> str:
     """What stands outside of all fences, with the code made the same for all."""
     fence = shown.fence
-    text = re.sub(rf"<<{fence} [^\n]*>>\n.*?\n<<{fence} end>>", "<<fenced>>", shown.user, flags=re.DOTALL)
+    text = re.sub(rf"<<{fence} [^\n]*>>\n.*?\n<<{fence}>>", "<<fenced>>", shown.user, flags=re.DOTALL)
     return (shown.system + "\n" + text).replace(fence, "________")
 
 
@@ -52,7 +52,7 @@ def test_nothing_hostile_gets_out_of_its_fence(name: str, case: dict[str, str]) 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_a_list_of_statements_has_as_many_lines_as_statements(case: dict[str, str]) -> None:
     shown = rendered("support", case["text"])
-    inside = re.search(rf"<<{shown.fence} statements>>\n(.*?)\n<<{shown.fence} end>>", shown.user, re.DOTALL)
+    inside = re.search(rf"<<{shown.fence} statements>>\n(.*?)\n<<{shown.fence}>>", shown.user, re.DOTALL)
     assert inside is not None
     lines = inside[1].split("\n")
     assert [line[:4] for line in lines] == ["S301", "S302"]
@@ -78,7 +78,7 @@ def test_the_code_depends_on_the_content_and_only_on_it() -> None:
 
 
 def test_a_megabyte_is_defused_quickly() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("<<" * 500_000, "\x00\r" * 500_000, "{{fence}}" * 110_000):
         rendered("support", text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

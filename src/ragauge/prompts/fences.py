@@ -73,5 +73,5 @@ def fenced(pieces: Iterable[Piece], code: str) -> str:
     lines = []
     for piece in pieces:
         label = piece.kind if piece.name is None else f"{piece.kind} {piece.name}"
-        lines.append(f"<<{code} {label}>>\n{defused(piece.text)}\n<<{code} end>>")
+        lines.append(f"<<{code} {label}>>\n{defused(piece.text)}\n<<{code}>>")
     return "\n".join(lines)

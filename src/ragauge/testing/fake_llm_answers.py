@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-_PIECE = re.compile(r"<<([0-9a-f]{8}) ([a-z]+)(?: (\w+))?>>\n(.*?)\n<<\1 end>>", re.DOTALL)
+_PIECE = re.compile(r"<<([0-9a-f]{8}) ([a-z]+)(?: (\w+))?>>\n(.*?)\n<<\1>>", re.DOTALL)
 _TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(S\w+)(?: \[([\w ]*)\])?: (.*)$", re.MULTILINE)
 _ITEM = re.compile(r"^Item: (\w+)", re.MULTILINE)

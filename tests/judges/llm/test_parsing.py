@@ -85,10 +85,10 @@ def test_an_unclosed_reasoning_block_swallows_the_rest() -> None:
     ids=lambda text: text[:8],
 )  # fmt: skip
 def test_a_megabyte_of_nonsense_takes_no_time(hostile: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(Unreadable):
         read(hostile, verdict)
-    assert time.perf_counter() - started < 6
+    assert time.process_time() - started < 6
 
 
 def test_objects_come_in_order_with_their_repairs() -> None:
