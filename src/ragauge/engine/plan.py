@@ -17,8 +17,8 @@ from ragauge.registry import load, names
 #: What is computed when nothing is asked for. The same cut-offs whatever the system's k, so that runs that differ in k
 #: can be compared and gated; `context_recall_ids` looks at all that was retrieved.
 RETRIEVAL_METRICS = (
-    "hit_rate@5", "recall@5", "precision@5", "reciprocal_rank", "ndcg@5", "context_precision_ids@5", "context_recall_ids",
-    "coverage", "zero_results",
+    "hit_rate@5", "recall@5", "precision@5", "reciprocal_rank", "ndcg@5", "context_precision_ids@5",
+    "context_recall_ids", "coverage", "zero_results",
 )  # fmt: skip
 #: Computed at the system's k as well, where that is larger.
 DEEPER_METRICS = ("hit_rate@{k}", "recall@{k}", "ndcg@{k}")
@@ -132,6 +132,18 @@ def default_metrics(judged: bool, k: int) -> list[str]:
     free = [name for name in GENERATION_METRICS if judged or not _needs_judge(name)]
     deeper = [name.format(k=k) for name in DEEPER_METRICS] if k > 5 else []
     return [*RETRIEVAL_METRICS, *deeper, *free]
+
+
+def _without_parts(derived: Mapping[str, Derived], metrics: Mapping[str, Metric]) -> list[str]:
+    """Derived metrics of which not a single component, or not every required one, is computed."""
+    there = set(metrics) | {parse_metric_key(key)[0] for key in metrics}
+    lacking = []
+    for key, metric in derived.items():
+        parts = getattr(metric, "metrics", ())
+        enough = any if getattr(metric, "missing", "unscored") == "skip" else all
+        if parts and not enough(part in there for part in parts):
+            lacking.append(key)
+    return lacking
 
 
 @dataclass(frozen=True)
