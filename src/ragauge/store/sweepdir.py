@@ -1,10 +1,10 @@
-"""A sweep as a directory: sweep.json (the cells, written first), cells/ (ordinary run directories), indexes/, tables."""
+"""A sweep as a directory: sweep.json (what is swept, written first), cells/ (ordinary runs), indexes/, tables."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -162,3 +162,29 @@ def find_sweep(reference: str, base: Path) -> SweepDir:
         raise StoreError(f"{reference!r} fits {len(hits)} sweeps", hint="One of: " + ", ".join(p.name for p in hits))
     newest = f"Newest in {base}: {known[-1].name}" if known else f"There are no sweeps in {base}."
     raise StoreError(f"no sweep {reference!r}", hint=newest)
+
+
+def short_names(knobs: Sequence[str]) -> dict[str, str]:
+    """The shortest ends of dotted keys that tell them apart.
+
+    >>> short_names(["system.reference.k", "judge"])
+    {'system.reference.k': 'k', 'judge': 'judge'}
+    """
+    names = {}
+    for key in knobs:
+        parts = key.split(".")
+        for n in range(1, len(parts) + 1):
+            end = ".".join(parts[-n:])
+            if sum(other == end or other.endswith(f".{end}") for other in knobs) == 1:
+                break
+        names[key] = end
+    return names
+
+
+def shown_value(value: Any) -> str:
+    """A setting's value as it is written in a table.
+
+    >>> shown_value(5), shown_value("dense"), shown_value(["a", 1])
+    ('5', 'dense', '["a", 1]')
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

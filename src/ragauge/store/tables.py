@@ -107,14 +107,21 @@ def write_csv(
             writer.writerow([safe_cell(row.get(name)) for name in names])
             n_rows += 1
 
-    _replace(Path(path), write)
+    write_whole(Path(path), write)
     return n_rows
 
 
-def write_parquet(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]], *, batch_size: int = 1024) -> int:
+def write_parquet(
+    path: str | os.PathLike[str],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    types: Mapping[str, str] | None = None,
+    batch_size: int = 1024,
+) -> int:
     """Write `rows` as Parquet and return how many; the file appears whole or not at all.
 
-    Column types are those of the first `batch_size` rows; pass dicts whose keys differ between rows as JSON text.
+    `types`: the columns, each "text", "number", "whole", "flag" or "texts" (a list). Without it, column types are those
+    of the first `batch_size` rows; pass dicts whose keys differ between rows as JSON text.
     """
     try:
         import pyarrow as pa
@@ -122,10 +129,15 @@ def write_parquet(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]
     except ImportError as error:
         raise MissingExtra("pyarrow, which writes Parquet,", "parquet") from error
     n_rows = 0
+    arrow = {
+        "text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "flag": pa.bool_(),
+        "texts": pa.list_(pa.string()),
+    }  # fmt: skip
+    schema = pa.schema([(name, arrow[kind]) for name, kind in types.items()]) if types is not None else None
 
     def write(handle: IO[bytes]) -> None:
         nonlocal n_rows
-        writer = None
+        writer = pq.ParquetWriter(handle, schema) if schema is not None else None
         for batch in _batches(rows, batch_size):
             table = pa.Table.from_pylist(batch, schema=writer.schema if writer else None)
             writer = writer or pq.ParquetWriter(handle, table.schema)
@@ -136,7 +148,7 @@ def write_parquet(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]
         writer.close()
 
     try:
-        _replace(Path(path), write)
+        write_whole(Path(path), write)
     except pa.ArrowException as error:
         raise StoreError(f"{path}: the rows do not fit into one Parquet table: {error}") from error
     return n_rows
@@ -185,7 +197,7 @@ class _Encoded:
             self.handle.write(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8"))
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Write beside `path`, then move into its place; an interrupted write leaves what stood there before."""
     temporary: str | None = None
     try:
