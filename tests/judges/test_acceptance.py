@@ -14,6 +14,7 @@ import pytest
 
 import ragauge
 from ragauge.core.score import Scored
+from ragauge.core.tasks import SUPPORT
 from ragauge.errors import EndpointUnusable
 from ragauge.judges.factory import make_judge
 from ragauge.judges.layers import aclose
@@ -205,3 +206,57 @@ def test_an_endpoint_that_cannot_serve_leaves_no_run_behind(tmp_path: Path) -> N
     with pytest.raises(EndpointUnusable, match="cannot be reached"):
         evaluated(server, tmp_path / "runs", samples(2))
     assert not (tmp_path / "runs").exists()
+
+
+def test_peer_bug_19_another_way_of_scoring_costs_no_call(tmp_path: Path, claims, chunks) -> None:
+    asked = {
+        "claims": claims("The cell holds 250 units.", "It is made in Norway.", "Volt AB makes it."),
+        "chunks": chunks("The cell holds 250 units."),
+    }
+    scores = []
+    with FakeLLMServer() as server:
+        for counts in ({"supported", "not_mentioned"}, {"supported"}):
+            judge = make_judge(f"compatible:fake@{server.openai_url}", cache=tmp_path / "cache")
+
+            async def ask(judge=judge):
+                try:
+                    return await judge.ask(SUPPORT, **asked)
+                finally:
+                    await aclose(judge)
+
+            verdicts = asyncio.run(ask()).verdicts
+            scores.append(sum(v.label in counts for v in verdicts) / 3)
+        assert server.counts.requests == 1
+    assert scores == [1.0, pytest.approx(1 / 3)]
+
+
+def test_peer_bug_26_a_slow_row_and_a_failing_one_cost_the_others_nothing(tmp_path: Path) -> None:
+    import json
+    import time
+
+    from ragauge.core.provider import Endpoint, Reply, Request
+    from ragauge.judges.llm.judge import LLMJudge
+    from ragauge.judges.providers.failures import CallFailed
+    from ragauge.testing.fake_llm_answers import answer
+
+    class Model:
+        endpoint = Endpoint("scripted", "m")
+
+        async def complete(self, request: Request) -> Reply:
+            if "row 0" in request.user:
+                await asyncio.sleep(0.5)
+            if "row 3" in request.user:
+                raise CallFailed("the judge broke", kind="request")
+            return Reply(json.dumps(answer(f"{request.system}\n{request.user}")))
+
+    data = [
+        {"id": f"r{n}", "question": "What?", "answer": f"This is row {n}.", "contexts": [f"This is row {n}."]}
+        for n in range(6)
+    ]
+    started = time.perf_counter()
+    run = ragauge.evaluate(data, ["faithfulness"], judge=LLMJudge(Model()), out=tmp_path, concurrency=4)
+    assert time.perf_counter() - started < 30
+    rows = {record.index: record for record in run.rows()}
+    assert [rows[n].sample.id for n in range(6)] == [f"r{n}" for n in range(6)]
+    assert [isinstance(rows[n].scores["faithfulness"], Scored) for n in range(6)] == [True] * 3 + [False] + [True] * 2
+    assert "the judge broke" in rows[3].scores["faithfulness"].detail
