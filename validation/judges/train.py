@@ -14,7 +14,7 @@ TARGET = Path(__file__).parents[2] / "src" / "ragauge" / "judges" / "embedded" /
 LICENCES = {
     "attributionbench_citation": "Apache-2.0", "attributionbench_grounding": "Apache-2.0", "begin": "CC-BY-4.0, CDLA-Sharing-1.0",
     "factcheckgpt_stance": "Apache-2.0", "factcheckgpt_relevance": "Apache-2.0", "faithdial_audit": "MIT", "mtrag_human": "Apache-2.0",
-    "ragtruth": "MIT", "ragtruth_sentences": "MIT", "summedits": "Apache-2.0", "wice_oracle_chunks": "ODC-BY (WiCE), CC-BY-SA (Wikipedia)",
+    "ragtruth": "MIT", "ragtruth_sentences": "MIT", "summedits": "Apache-2.0", "wice_oracle_chunks": "not recorded with the data",
     "evouna_nq": "Apache-2.0", "nq301": "MIT", "mtrag_human_completeness": "Apache-2.0", "nomiracl_en": "Apache-2.0",
     "squad2_abstention": "CC-BY-SA-4.0", "nomiracl_en_mismatched": "Apache-2.0", "squad2_abstention_mismatched": "CC-BY-SA-4.0",
     "clapnq_dev": "Apache-2.0", "mtrag_passages": "Apache-2.0", "squad2_dev": "CC-BY-SA-4.0",
