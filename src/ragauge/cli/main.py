@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("ragauge.cli.compare", "Compare runs question by question: is the change real or noise?"),
     "gate": ("ragauge.cli.gate", "Pass or fail a run: floors, drops against a baseline, cost, latency."),
     "baseline": ("ragauge.cli.baseline", "Write the small file that `gate` compares with, for git."),
+    "calibrate": ("ragauge.cli.calibrate", "Compare the judge with people's labels; correct its failure rate."),
     "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
     "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
     "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),

@@ -1,0 +1,215 @@
+"""Calibrations as JSON and for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ragauge.analysis.calibration import Calibration, Disagreement, percent
+from ragauge.core.run import Estimate
+from ragauge.report.words import count, number
+from ragauge.text.normalise import display
+
+_VERDICTS = {
+    "reliable": ("usable unattended", "green"),
+    "provisional": ("provisional", "yellow"),
+    "retune": ("retune the judge", "red"),
+}
+
+
+def document(run: str, calibrations: Sequence[Calibration], stale: Sequence[str] = ()) -> dict[str, Any]:
+    """The JSON document: the first metric's figures, and those of every metric under "metrics"."""
+    each = {one.metric: metric_document(one, stale) for one in calibrations}
+    first = next(iter(each.values()), {})
+    return {"run": run, **first, "metrics": each}
+
+
+def metric_document(one: Calibration, stale: Sequence[str] = ()) -> dict[str, Any]:
+    """One metric's calibration."""
+    data = one.model_dump(mode="json", exclude={"run", "units"})
+    return data | {"stale": bool(stale), "stale_because": list(stale)}
+
+
+def transported_document(
+    run: str, metric: str, rate: Estimate | None, raw: Estimate | None, earlier: Calibration
+) -> dict[str, Any]:
+    """The JSON of a rate that leans on the labels of an earlier run."""
+    part = metric_document(earlier) | {
+        "raw_rate": raw.model_dump(mode="json") if raw else None,
+        "corrected_rate": rate.model_dump(mode="json") if rate else None,
+        "labels_of": earlier.run,
+        "sentence": transported_sentence(rate, raw, earlier),
+    }
+    return {"run": run, **part, "metrics": {metric: part}}
+
+
+def transported_sentence(rate: Estimate | None, raw: Estimate | None, earlier: Calibration) -> str:
+    """What a rate from older labels amounts to."""
+    said = f"the judge alone said {percent(raw.value)}" if raw else "nothing was judged"
+    if rate is None or rate.low is None or rate.high is None:
+        return f"No corrected rate: the {count(earlier.n_labels, 'label')} of {earlier.run} cannot carry one; {said}."
+    low, high = percent(rate.low, rate.high), percent(rate.high, rate.low)
+    as_before = f"if the judge errs as often as it did on {earlier.run}"
+    return f"Between {low} and {high} fail {earlier.metric}, {as_before}; {said}."
+
+
+def terminal(one: Calibration, *, n_rows: int = 10) -> Group:
+    """One metric's calibration for people."""
+    parts: list[Text | Table] = [Text(one.sentence, style="bold"), Text()]
+    parts += [_head(one), Text(), _figures(one), _verdict(one), Text()]
+    parts += [_confusion(one), Text(_sentence(one.dominant.said), style="dim"), Text()]
+    parts += _rows(one.disagreements, n_rows)
+    parts += _tags(one)
+    parts += _bias(one)
+    if one.recheck is not None:
+        check = one.recheck
+        parts.append(
+            Text(
+                f"Checked again: on {count(check.n_shared, 'answer')} shared with {check.earlier_run} the judge agreed "
+                f"with people on {percent(check.earlier_agreement)} before and on {percent(check.agreement)} now "
+                f"(p = {number(check.p)})."
+            )
+        )
+    parts += [Text(note, style="yellow") for note in one.notes]
+    return Group(*parts)
+
+
+def _head(one: Calibration) -> Text:
+    what = "verdict" if one.by_target else "answer"
+    lines = [
+        f"Metric   {one.metric}, failing: {one.rule}",
+        f"Judge    {one.judge or 'none'}",
+        f"Labels   {one.n_labels} of {count(one.n_units, 'judged ' + what)}"
+        + (f"; {one.n_unscored} more could not be judged and are in none of these rates" if one.n_unscored else ""),
+    ]
+    lines += [f"         left out: {n} {why}" for why, n in one.excluded.items()]
+    if one.between_people:
+        alpha = one.between_people.get("alpha")
+        lines.append(
+            f"People   agree with each other on {percent(float(one.between_people['agreement']))} of "
+            f"{one.between_people['n_twice']} labelled twice"
+            + (f" (Krippendorff's alpha {number(float(alpha))})" if alpha is not None else "")
+        )
+    return Text("\n".join(display(line) for line in lines))
+
+
+def _figures(one: Calibration) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("", "value", "95 % interval", "n"):
+        table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+    rows = (
+        ("failure rate, corrected by people", one.corrected_rate),
+        ("failure rate, judge alone", one.raw_rate),
+        ("failure rate, labels alone", one.human_rate),
+        ("agreement", one.agreement),
+        ("Cohen's kappa", one.kappa),
+        ("sensitivity (failures that it finds)", one.sensitivity),
+        ("specificity (good ones that it lets pass)", one.specificity),
+    )
+    for name, estimate in rows:
+        table.add_row(name, *_cells(estimate))
+    return table
+
+
+def _cells(estimate: Estimate | None) -> tuple[str, str, str]:
+    if estimate is None:
+        return "—", "—", "—"
+    inside = "—" if estimate.low is None or estimate.high is None else f"{estimate.low:.3f} – {estimate.high:.3f}"
+    return number(estimate.value), inside, str(estimate.n)
+
+
+def _verdict(one: Calibration) -> Text:
+    said, style = _VERDICTS[one.verdict]
+    text = Text(f"Verdict: {said}", style=style)
+    text.append(
+        f" (at least {percent(one.agreement_at_least)} agreement with 95 % confidence; 88 % is usable unattended, 90 % "
+        "the target, below 80 % retune)",
+        "dim",
+    )
+    if one.verdict == "provisional" and one.n_more_to_certify:
+        text.append(f"\n{one.n_more_to_certify} more labels with the same agreement would prove it.")
+    if one.n_more:
+        text.append(f"\n{count(one.n_more, 'more label')} would bring the corrected rate to about ± 5 points.")
+    if one.labels_worth is not None:
+        text.append(f"\nWith the judge, {one.n_labels} labels are worth {one.labels_worth:.0f}.", "dim")
+    return text
+
+
+def _confusion(one: Calibration) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("", "judge: fails", "judge: passes"):
+        table.add_column(name, justify="left" if not name else "right")
+    cells = one.table
+    table.add_row("people: fails", str(cells["both_fail"]), str(cells["judge_lenient"]))
+    table.add_row("people: passes", str(cells["judge_strict"]), str(cells["both_pass"]))
+    return table
+
+
+def _rows(rows: Sequence[Disagreement], n: int) -> list[Text | Table]:
+    if not rows:
+        return []
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("row", "people", "judge", "question", "note"):
+        table.add_column(
+            name, overflow="ellipsis", no_wrap=name != "note", max_width=60 if name == "question" else None
+        )
+    for row in rows[:n]:
+        place = row.item + (f" #{row.repeat}" if row.repeat else "") + (f" · {row.target}" if row.target else "")
+        table.add_row(
+            Text(display(place)),
+            "fails" if row.kind == "judge_lenient" else "passes",
+            number(row.judge, 2),
+            Text(display(" ".join(row.question.split()))),
+            Text(display(row.note)),
+        )
+    left = len(rows) - n
+    more = [Text(f"… and {left} more; `--json` has all of them", style="dim")] if left > 0 else []
+    return [Text("Where they disagree", style="bold"), table, *more, Text()]
+
+
+def _tags(one: Calibration) -> list[Text | Table]:
+    if not one.tags:
+        return []
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("tag", "labels", "agreement", "sensitivity", "specificity", "judge alone", "corrected"):
+        table.add_column(name, justify="left" if name == "tag" else "right", no_wrap=True)
+    for tag, part in one.tags.items():
+        rate = part.corrected_rate
+        said = "too few labels" if rate is None else f"{number(rate.low, 2)} – {number(rate.high, 2)}"
+        table.add_row(
+            Text(display(tag)),
+            str(part.n_labels),
+            number(part.agreement.value, 2),
+            number(part.sensitivity.value if part.sensitivity else None, 2),
+            number(part.specificity.value if part.specificity else None, 2),
+            number(part.raw_rate.value if part.raw_rate else None, 2),
+            said,
+        )
+    return [Text("By tag", style="bold"), table, Text()]
+
+
+def _bias(one: Calibration) -> list[Text | Table]:
+    lines: list[Text | Table] = [Text("Known biases of judges", style="bold")]
+    for check in one.bias:
+        name = check.name.replace("_", " ")
+        if not check.measurable:
+            lines.append(Text(f"  {name}: cannot be checked: {check.why}", style="dim"))
+            continue
+        inside = "" if check.low is None else f" ({number(check.low)} – {number(check.high)})"
+        style = "" if check.verdict == "not shown" else "yellow"
+        lines.append(
+            Text(
+                f"  {name}: {check.verdict}; {check.unit} {number(check.effect)}{inside}, "
+                f"p = {number(check.p_adjusted)} (Holm)",
+                style=style,
+            )
+        )
+    return [*lines, Text()]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
