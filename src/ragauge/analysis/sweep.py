@@ -20,13 +20,18 @@ from ragauge.errors import RunError, UnknownName
 from ragauge.stats.multiplicity import benjamini_hochberg
 from ragauge.store.sweepdir import SweepManifest
 
-#: What decides between cells when nobody says: the first of these that every cell has.
-QUALITIES = ("composite", "correctness", "faithfulness", "ndcg", "recall", "hit_rate")
+#: What decides between cells when nobody says: the first of these that every cell has. Correctness first, because it
+#: counts every question: a declined one is wrong there, where faithfulness and the composite have no value at all.
+QUALITIES = ("correctness", "composite", "faithfulness", "ndcg", "recall", "hit_rate")
 #: The columns of the table when nobody names metrics; `quality` comes first.
 HEADLINE = (
-    "composite", "correctness", "completeness", "faithfulness", "context_precision", "context_recall", "ndcg",
+    "correctness", "composite", "completeness", "faithfulness", "context_precision", "context_recall", "ndcg",
     "recall", "abstention",
 )  # fmt: skip
+
+
+#: Shares of scored questions that differ by more than this are told.
+UNEQUAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ def read_sweep(
     ]
     better = tables[manifest.base].columns[quality].spec.info.better
     choice = Choice(manifest, cells, quality, better, measured, shortlist, options.alpha, options.smallest)
+    told += list(_unequal(manifest, cells, quality))
     return choice.table(keys, n_index_builds, told, list(_notes(manifest, cells)))
 
 
@@ -255,6 +261,24 @@ def _spent(table: RunTable) -> dict[str, float | None]:
 
 def _told(usage: Usage) -> bool:
     return bool(usage.calls or usage.cached_calls or usage.tokens_in or usage.tokens_out)
+
+
+def _unequal(manifest: SweepManifest, cells: Sequence[CellResult], quality: str) -> Iterator[str]:
+    """A metric that has no value where a system declines compares cells on what each of them dared to answer."""
+    scored = {
+        cell.id: found.estimate.n / found.n_asked
+        for cell in cells
+        if (found := cell.metrics.get(quality)) is not None and found.estimate is not None and found.n_asked
+    }
+    base = scored.get(manifest.base)
+    apart = [cell for cell, share in scored.items() if base is not None and abs(share - base) > UNEQUAL]
+    if base is not None and apart:
+        low, high = min(scored[cell] for cell in apart), max(scored[cell] for cell in apart)
+        span = f"{low:.0%}" if high - low < 0.005 else f"{low:.0%} to {high:.0%}"
+        yield (
+            f"{quality} was scored on {base:.0%} of the questions in the base, and on {span} in {len(apart)} other "
+            "cells: differences are of the questions that both scored, and say nothing of those that only one did"
+        )
 
 
 def _notes(manifest: SweepManifest, cells: Sequence[CellResult]) -> Iterator[str]:

@@ -31,7 +31,7 @@ class Choice:
     ) -> SweepTable:
         """The whole."""
         finished = sorted(
-            (cell for cell in self.cells if cell.state == "complete" and self._value(cell) is not None),
+            (cell for cell in self.cells if cell.state == "complete" and self._is_ranked(cell)),
             key=lambda cell: (-self._goodness(cell), cell.id != self.manifest.base, cell.id),
         )
         ranks = {cell.id: place for place, cell in enumerate(finished, start=1)}
@@ -78,13 +78,15 @@ class Choice:
             notes=tuple(notes),
         )
 
-    def _value(self, cell: CellResult) -> float | None:
+    def _is_ranked(self, cell: CellResult) -> bool:
         found = cell.metrics.get(self.quality)
-        return found.estimate.value if found is not None and found.estimate is not None else None
+        is_compared = cell.id == self.manifest.base or (cell.id, self.quality) in self.measured
+        return is_compared and found is not None and found.estimate is not None
 
     def _goodness(self, cell: CellResult) -> float:
-        value = self._value(cell)
-        assert value is not None
+        """How much better than the base, on the questions that both scored: 0 for the base itself."""
+        one = self.measured.get((cell.id, self.quality))
+        value = one.estimate.value if one is not None else 0.0
         return -value if self.better == "lower" else value
 
     def _verdict(self, cell: CellResult) -> str | None:

@@ -26,7 +26,7 @@ class CellResult(Model):
     """One line of the table. `p_shortlist` is Benjamini and Hochberg's p of the quality metric.
 
     `cost_usd` and `tokens` are the system's per question, `judge_cost_usd` is what judging the whole cell took;
-    None where nothing was told. `rank` counts from 1 among the finished cells, by quality.
+    None where nothing was told. `rank` counts from 1 among the finished cells, by the quality's difference to the base.
     """
 
     id: str

@@ -182,7 +182,8 @@ def _drawn(model: Plot, width: int, height: int) -> Iterator[str]:
     for place, series in enumerate(model.series):
         yield from _series(series, place, x, y)
         mark = height + 4 + 22 * place
-        yield f'<g class="s{place % 6}">{_line((76, mark), (106, mark), place)}{_marker(91, mark, place)}</g>'
+        line = _line((76, mark), (106, mark), place) if series.joined else ""
+        yield f'<g class="s{place % 6}">{line}{_marker(91, mark, place)}</g>'
         yield f'<text class="ink" x="116" y="{_n(mark + 4)}">{_text(series.name)}</text>'
 
 
@@ -258,7 +259,8 @@ def _floor_log10(value: float) -> int:
 
 def _text(value: str) -> str:
     """Somebody's text as XML text: nothing that XML forbids, no control characters, no direction tricks."""
-    return escape(display(clean(" ".join(value.split()))))
+    line = display(clean(" ".join(value.split())))
+    return escape(line.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))
 
 
 def _width(text: str) -> float:

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ragauge.analysis.difference import Difference
 from ragauge.analysis.sweep import Confirmation
 from ragauge.analysis.sweep_table import CellMetric, CellResult, SweepTable
 from ragauge.report import markdown
@@ -30,7 +31,7 @@ def recommendation(table: SweepTable, confirmation: Confirmation | None = None) 
     """What to do, in sentences: the choice, how sure it is, what luck alone would give, how to confirm it."""
     lines = [_choice(table)]
     n_others = sum(cell.id != table.base and cell.metrics != {} for cell in table.cells)
-    if table.noise_bar is not None and n_others > 1:
+    if table.noise_bar is not None and n_others > 1 and table.best != table.base:
         lines.append(
             f"Luck alone makes the best of {n_others} equal cells look {table.noise_bar:.3f} better than the base."
         )
@@ -66,8 +67,12 @@ def _choice(table: SweepTable) -> str:
     if table.best == table.base:
         return f"Stay with the base, {_named(base)}: no cell has a better {table.quality}."
     best = table.cell(table.best)
-    needed = _difference(table, best)
-    more = f" {needed.n_needed} questions would find a difference of {table.smallest:g}." if needed is not None else ""
+    more = ""
+    found = _difference(table, best)
+    if found is not None and found.verdict == "no measurable difference":
+        more = f" Differences of {table.smallest:g} or more are ruled out."
+    elif found is not None and found.n_needed > found.n_pairs:
+        more = f" {found.n_needed} questions would find a difference of {table.smallest:g}."
     return (
         f"Stay with the base, {_named(base)}: no cell is better beyond luck. The best-looking one is {_named(best)}: "
         f"{_against(table, best)}.{more}"
@@ -78,7 +83,7 @@ def _named(cell: CellResult) -> str:
     return f"{cell.id} ({cell.label})"
 
 
-def _difference(table: SweepTable, cell: CellResult) -> Any:
+def _difference(table: SweepTable, cell: CellResult) -> Difference | None:
     found = cell.metrics.get(table.quality)
     return found.difference if found is not None else None
 
