@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "ab": ("ragauge.cli.ab", "A/B outcomes: better, worse or not settled yet, however often you look."),
     "export": ("ragauge.cli.export", "Write a run as JSON, CSV, Parquet or Markdown."),
     "calibrate": ("ragauge.cli.calibrate", "Compare the judge with people's labels; correct its failure rate."),
+    "review": ("ragauge.cli.review", "A queue of answers for people to label."),
     "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
     "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
     "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),

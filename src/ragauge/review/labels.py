@@ -60,7 +60,7 @@ def read_labels(
     found: list[HumanLabel] = []
     problems: list[InputError] = []
     n_rows = 0
-    for line, row in _rows(existing_path(path)):
+    for line, row in rows_of(existing_path(path)):
         n_rows += 1
         if isinstance(row, InputError):
             problems.append(row)
@@ -82,7 +82,8 @@ def read_labels(
     return found
 
 
-def _rows(path: Path) -> Iterator[tuple[int | None, Mapping[str, Any] | InputError]]:
+def rows_of(path: Path) -> Iterator[tuple[int | None, Mapping[str, Any] | InputError]]:
+    """(line, row) of a CSV, TSV or JSON Lines file; what was neutralised for spreadsheets is as it was."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if any(suffix in (".jsonl", ".ndjson", ".json") for suffix in suffixes):
         for row in json_lines(path):

@@ -29,6 +29,8 @@ LEASE_S = 30 * 60.0
 #: Reviews that one person does in a day.
 DAILY_BUDGET = 20
 
+#: The shortest beginning of an id that is taken for one.
+_SHORTEST = 4
 _BLANK = "who are you? A reviewer has a name"
 
 
@@ -182,16 +184,25 @@ class Queue:
         with self.database.transaction() as connection:
             connection.execute(leases.delete().where(leases.c.reviewer == _named(reviewer)))
 
+    def held(self, reviewer: str) -> ReviewItem | None:
+        """The item that `reviewer` holds, if any."""
+        with self.database.transaction() as connection:
+            row = self._leased(connection, _named(reviewer), self.clock())
+            return None if row is None else _item(row)
+
     def get(self, item_id: str) -> ReviewItem:
         """One item; `UnknownName` when there is none."""
         with self.database.transaction() as connection:
             return _item(self._locked(connection, item_id))
 
     def find(self, prefix: str) -> ReviewItem:
-        """The item whose id begins with `prefix`, or whose golden id it is, when there is exactly one."""
+        """The item with this golden id, or whose own id is or begins with `prefix`, when there is exactly one."""
         with self.database.transaction() as connection:
-            starts = sa.func.substr(items.c.id, 1, len(prefix)) == prefix
-            rows = connection.execute(sa.select(items).where(starts | (items.c.item == prefix)).limit(3)).all()
+            query = sa.select(items).limit(3)
+            rows = connection.execute(query.where((items.c.item == prefix) | (items.c.id == prefix))).all()
+            if not rows and len(prefix) >= _SHORTEST:
+                starts = sa.func.substr(items.c.id, 1, len(prefix)) == prefix
+                rows = connection.execute(query.where(starts)).all()
             if len(rows) == 1:
                 return _item(rows[0])
             if rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -112,7 +113,7 @@ def _interesting(
     run: RunDir, units: Units, representatives: Mapping[str, str], wanted: int
 ) -> dict[Source, list[Candidate]]:
     found: dict[Source, list[tuple[float, Candidate]]] = {
-        "thumbs_down": [], "disagreement": [], "cluster": [], "uncertain": [],
+        "thumbs_down": [], "cluster": [], "disagreement": [], "uncertain": [],
     }  # fmt: skip
     confidence = {unit.key: unit.confidence for unit in units.units}
     for record in run.records():
@@ -198,11 +199,32 @@ def _candidate(
     )
 
 
-def known_items(run: RunDir, names: Iterable[str]) -> list[Record]:
-    """The rows with these ids; `UnknownName` for one that is not there."""
-    wanted = list(names)
+def asked(run: RunDir, metric: str, names: Iterable[str], *, wanted: int = 1) -> Iterator[Candidate]:
+    """The rows with these ids, because somebody wants them looked at; `UnknownName` for one that is not there."""
     rows = {record.sample.item.id: record for record in run.records()}
-    for name in wanted:
+    for name in names:
         if name not in rows:
             raise UnknownName("row in this run", name, rows)
-    return [rows[name] for name in wanted]
+        yield _candidate(
+            run.manifest, rows[name], metric, "asked", "somebody asked for it", wanted=wanted, priority=6.0
+        )
+
+
+def representatives(run: RunDir, metric: str, *, seed: int = 0, n_most: int = 400) -> dict[str, str]:
+    """Item id → what its cluster is about, for the rows that stand for a cluster of failures; largest cluster first.
+
+    Of more than `n_most` failures a seeded draw is clustered. Needs no network: the packaged embedder is used.
+    """
+    from ragauge.diagnose.clusters import cluster
+    from ragauge.embeddings import load
+
+    failing = [unit for unit in units_of(run.manifest, run.records(), metric).units if unit.failing]
+    unique = {unit.key[0]: unit for unit in failing}
+    names = sorted(unique)
+    if len(names) > n_most:
+        names = sorted(random.Random(seed).sample(names, n_most))
+    if len(names) < 2:
+        return {}
+    texts = [f"{unique[name].question} {unique[name].text}" for name in names]
+    found = cluster(names, texts, load().encode(texts), seed=seed)
+    return {one.representatives[0]: f"{one.name} ({one.n})" for one in found.clusters if one.representatives}
