@@ -12,6 +12,8 @@ from rich.text import Text
 
 from ragauge.analysis.ab import ABResult, Effect
 from ragauge.analysis.compare import Comparison
+from ragauge.analysis.difference import Difference
+from ragauge.core.model import Model
 from ragauge.core.run import Estimate, Summary
 from ragauge.report import markdown
 from ragauge.report.compare import difference_interval, p_value, signed
@@ -145,23 +147,40 @@ def as_markdown(result: ABResult, runs: Mapping[str, Summary], comparisons: Mapp
     return "\n".join([*lines, "", *(t(line, 400) for line in _under(result))]) + "\n"
 
 
+class OfflineMetric(Model):
+    """One metric of a variant's offline run."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Offline(Model):
+    """A variant's offline run: its metrics, and the paired differences to the control's run."""
+
+    metrics: dict[str, OfflineMetric]
+    differences: dict[str, Difference]
+
+
+class ABDocument(ABResult):
+    """The JSON document of `ragauge ab --json`: the result, the verdicts in words, the offline runs."""
+
+    sentences: tuple[str, ...]
+    offline: dict[str, Offline]
+
+
 def document(result: ABResult, runs: Mapping[str, Summary], comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
-    """The JSON document; `offline` holds what the given runs say."""
+    """`ABDocument` as plain data."""
     offline = {
-        name: {
-            "metrics": {
-                key: {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+        name: Offline(
+            metrics={
+                key: OfflineMetric(value=one.value, low=one.low, high=one.high, n=one.n)
                 for key, one in summary.metrics.items()
             },
-            "differences": {
-                key: one.model_dump(mode="json")
-                for key, one in (comparisons[name].metrics if name in comparisons else {}).items()
-            },
-        }
+            differences=comparisons[name].metrics if name in comparisons else {},
+        )
         for name, summary in runs.items()
     }
-    return {
-        **result.model_dump(mode="json"),
-        "sentences": [sentence(result, effect) for effect in result.effects],
-        "offline": offline,
-    }
+    sentences = tuple(sentence(result, effect) for effect in result.effects)
+    return ABDocument(**dict(result), sentences=sentences, offline=offline).model_dump(mode="json")

@@ -322,11 +322,20 @@ def _row(table: SweepTable, cell: CellResult, keys: Sequence[str]) -> dict[str, 
     }
 
 
+class SweepDocument(SweepTable):
+    """The JSON document of `ragauge sweep --json`: the table, where it is, what to do, and the confirmation if any."""
+
+    path: str
+    recommendation: tuple[str, ...]
+    confirmation: Confirmation | None = None
+
+
 def document(table: SweepTable, path: str, confirmation: Confirmation | None = None) -> dict[str, Any]:
-    """The JSON document of `ragauge sweep --json`."""
-    return {
-        "path": path,
-        **table.model_dump(mode="json"),
-        "recommendation": recommendation(table, confirmation),
-        "confirmation": confirmation.model_dump(mode="json") if confirmation is not None else None,
-    }
+    """`SweepDocument` as plain data."""
+    whole = SweepDocument(
+        **dict(table),
+        path=path,
+        recommendation=tuple(recommendation(table, confirmation)),
+        confirmation=confirmation,
+    )
+    return {"path": path, **whole.model_dump(mode="json")}
