@@ -16,7 +16,7 @@ from ragauge.core.sample import GoldenItem
 
 EXAMPLE = Path(ragauge.__file__).parent / "examples_data"
 CORPUS = EXAMPLE / "corpus"
-TAGS = {"lookup", "numeric", "table", "multi_hop", "conflict", "ambiguous", "unanswerable"}
+TAGS = {"plain", "lookup", "numeric", "table", "multi_hop", "conflict", "ambiguous", "unanswerable"}
 KINDS = {
     "good", "wrong", "hallucinated", "partial", "abstained", "wrongly_abstained", "miscited", "answered_unanswerable",
 }  # fmt: skip
@@ -69,7 +69,7 @@ def test_every_table_row_has_as_many_cells_as_its_heading() -> None:
 
 
 def test_the_golden_set_is_large_enough_and_its_ids_and_questions_are_unique() -> None:
-    assert len(ITEMS) >= 66
+    assert len(ITEMS) >= 140
     assert [i for i, n in Counter(item["id"] for item in ITEMS).items() if n > 1] == []
     assert [q for q, n in Counter(squeezed(item["question"]) for item in ITEMS).items() if n > 1] == []
 
@@ -97,6 +97,14 @@ def test_several_items_need_more_than_one_document() -> None:
 def test_every_document_is_used() -> None:
     used = {evidence["document"] for item in ANSWERABLE for group in groups(item) for evidence in group}
     assert set(DOCUMENTS) - used == set()
+
+
+def test_plain_questions_have_one_passage_to_find_and_cover_every_document() -> None:
+    plain = [item for item in ITEMS if "plain" in item["tags"]]
+    assert len(plain) >= 50
+    assert [item["id"] for item in plain if item["answerable"] is not True or len(item["evidence"]) != 1] == []
+    assert [item["id"] for item in plain if {"multi_hop", "ambiguous"} & set(item["tags"])] == []
+    assert set(DOCUMENTS) - {source for item in plain for source in item["sources"]} == set()
 
 
 @by_id(ITEMS)
