@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from ragauge.cli.sweep import command
 from ragauge.errors import SettingsError, StoreError
 from ragauge.store.sweepdir import SweepDir
+from ragauge.testing import FakeLLMServer
 
 TOPICS = ("retention", "replication", "backup", "quota", "timeout")
 
@@ -279,6 +280,35 @@ def test_the_winner_is_confirmed_on_questions_that_did_not_choose_it(tmp_path: P
     confirmed_on = {item for run in directory.runs(directory.confirm).values() for item in run.manifest.dataset.items}
     assert not chosen_on & confirmed_on
     assert any("Held-out questions" in line for line in document["recommendation"])
+    assert sweep("--resume", document["path"])["confirmation"] == confirmation
+
+
+def test_a_judge_behind_an_api_is_shared_and_asked_once_for_equal_answers(tmp_path: Path) -> None:
+    """Cells that answer alike from the same chunks cost one cell's calls; the limit of the server holds for all."""
+    told = "The retention limit setting is 0 seconds [1]."
+    (tmp_path / "judged.py").write_text(
+        f"def answer(question):\n    return {{'answer': {told!r} + question, 'contexts': [{told!r}]}}\n"
+    )
+    more = {
+        "set": {"system": {"callable": {"function": "python:judged:answer"}}, "run.limit": 4},
+        "metrics": ["faithfulness"],
+        "quality": "faithfulness",
+    }
+    sys.path.insert(0, str(tmp_path))
+    calls = []
+    try:
+        for name, seeds in (("one", [0]), ("three", [0, 1, 2])):
+            with FakeLLMServer(max_concurrent=8) as server:
+                judge = {"name": f"compatible:fake@{server.openai_url}", "concurrency": 4}
+                cells = [{"system.callable.version": str(seed)} for seed in seeds]
+                file = write_example(tmp_path / name, grid=None, cells=cells, judge=judge, **more)
+                document = sweep(str(file), "--out", str(tmp_path / name / "runs"))
+                assert document["n_complete"] == len(seeds)
+                assert all(cell["metrics"]["faithfulness"]["estimate"]["n"] == 4 for cell in document["cells"])
+                calls.append(server.counts.requests)
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert calls[0] == calls[1] > 0
 
 
 def test_nothing_is_confirmed_on_the_questions_that_chose(undisturbed: tuple[Path, dict[str, Any]]) -> None:

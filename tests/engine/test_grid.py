@@ -67,6 +67,12 @@ def test_explicit_cells_may_set_different_knobs(tmp_path: Path) -> None:
     assert plan.cells[2].knobs == {"system.reference.k": 5, "system.reference.rerank": "minilm"}
 
 
+def test_a_knob_inside_of_a_mapping_that_all_cells_share_is_each_cells_own(tmp_path: Path) -> None:
+    shared = {"set": {"system": {"reference": {"k": 5}}}, "grid": {"system.reference.candidates": [10, 20, 30]}}
+    plan = plan_sweep(written(tmp_path, shared))
+    assert [cell.settings.system_kind()[1]["candidates"] for cell in plan.cells] == [10, 20, 30]
+
+
 def test_equal_cells_are_run_once(tmp_path: Path) -> None:
     plan = plan_sweep(written(tmp_path, {"grid": {"system.reference.k": [3, 5]}, "cells": [{"system.reference.k": 5}]}))
     assert len(plan.cells) == 2
@@ -87,7 +93,7 @@ def test_cells_with_different_k_are_scored_at_the_largest(tmp_path: Path) -> Non
     plan = plan_sweep(written(tmp_path, {"grid": {"system.reference.k": [3, 10]}}))
     for cell in plan.cells:
         assert "recall@10" in (cell.settings.metrics or [])
-        assert "precision_retrieved@10" in (cell.settings.metrics or [])
+        assert "precision_retrieved@5" in (cell.settings.metrics or [])
     assert plan.metrics == ()
 
 

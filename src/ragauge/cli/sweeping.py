@@ -100,8 +100,22 @@ def _finish(
         if not later.exit_code:
             runs = _runs(directory.runs(directory.confirm))
             confirmation = confirm(directory.manifest, chosen, runs, table.quality, confirm_part, options)
+    elif confirm_part is None:
+        confirmation = confirmed_before(directory, table, options)
     write_files(directory, table, confirmation)
     return Swept(directory, table, confirmation, outcome)
+
+
+def confirmed_before(directory: SweepDir, table: SweepTable, options: Options) -> Confirmation | None:
+    """The confirmation that an earlier call made, if it was of the cell that is chosen now."""
+    chosen = table.winner or table.best
+    if directory.manifest.part is None or chosen is None or chosen == table.base:
+        return None
+    runs = directory.runs(directory.confirm)
+    if not all(is_complete(runs.get(cell)) for cell in (table.base, chosen)):
+        return None
+    other: Part = "test" if directory.manifest.part == "dev" else "dev"
+    return confirm(directory.manifest, chosen, _runs(runs), table.quality, other, options)
 
 
 def _problems(outcome: Outcome) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -165,7 +166,8 @@ def _combinations(section: Mapping[str, Any]) -> tuple[list[dict[str, Any]], lis
 
 
 def _settings(base_file: Path | None, file: Path, overrides: Mapping[str, Any]) -> Settings:
-    made = load_settings(base_file, {**overrides, "sweep": {}})
+    # A copy: a knob inside of a mapping that all cells share must not change it for the others.
+    made = load_settings(base_file, copy.deepcopy({**overrides, "sweep": {}}))
     if base_file is None:
         made = made.model_copy(update={"base": file.resolve().parent})
     made.system_kind()
