@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from ragauge.cli.sweep import command
-from ragauge.errors import SettingsError, StoreError
+from ragauge.errors import RunError, SettingsError, StoreError
 from ragauge.store.sweepdir import SweepDir
 from ragauge.testing import FakeLLMServer
 
@@ -309,6 +309,29 @@ def test_a_judge_behind_an_api_is_shared_and_asked_once_for_equal_answers(tmp_pa
     finally:
         sys.path.remove(str(tmp_path))
     assert calls[0] == calls[1] > 0
+
+
+def test_a_worker_that_dies_stops_the_sweep_which_can_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(
+        "import os, pathlib\n"
+        "def answer(question):\n"
+        "    if not pathlib.Path(__file__).with_name('mended').exists():\n"
+        "        os._exit(7)\n"
+        "    return {'answer': '0', 'contexts': ['x']}\n"
+    )
+    more = {"set": {"system": {"callable": {"function": "python:dying:answer"}}}, "metrics": ["keyword_hits"]}
+    file = write_example(tmp_path / "x", grid={"run.concurrency": [1, 2]}, quality="keyword_hits", **more)
+    out = ("--out", str(tmp_path / "runs"))
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with pytest.raises(RunError, match=r"worker process ended \(exit code 7\)"):
+            sweep(str(file), *out, "--executor", "processes", "--workers", "2")
+        (tmp_path / "mended").touch()
+        (directory,) = (tmp_path / "runs").iterdir()
+        document = sweep("--resume", str(directory), "--executor", "processes", "--workers", "2")
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert (document["exit_code"], document["n_complete"]) == (0, 2)
 
 
 def test_nothing_is_confirmed_on_the_questions_that_chose(undisturbed: tuple[Path, dict[str, Any]]) -> None:

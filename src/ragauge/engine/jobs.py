@@ -21,7 +21,7 @@ from ragauge.judges.layers import aclose, preflight
 from ragauge.store.rundir import RunDir
 
 #: Replies that a process keeps of judges that compute here: cells that give the same answer from the same chunks share.
-KEPT_REPLIES = 50_000
+KEPT_REPLIES = 20_000
 #: Seconds between two messages of one cell.
 _PAUSE_S = 0.2
 
