@@ -54,7 +54,8 @@ def test_a_range_is_one_quantity(text: str, low: float, high: float, unit: str |
 
 
 @pytest.mark.parametrize(
-    "text", ["one of them", "foo2 bar_3", "the second one", "may 5x", "no", "x1y", "a hundredfold", "AES-256 in us-east-1", ""]
+    "text",
+    ["one of them", "foo2 bar_3", "the second one", "may 5x", "no", "x1y", "a hundredfold", "AES-256 in us-east-1", ""],
 )
 def test_digits_in_names_and_figures_of_speech_are_no_quantities(text: str) -> None:
     assert quantities(text) == []
@@ -107,3 +108,14 @@ def test_much_text_is_read_in_seconds(text: str) -> None:
     start = time.process_time()
     quantities(text)
     assert time.process_time() - start < 8
+
+
+def test_a_megabyte_of_small_numbers_is_read_in_three_seconds() -> None:
+    start = time.process_time()
+    assert len(quantities("1 " * 500_000)) == 500_000
+    assert time.process_time() - start < 3
+
+
+def test_a_place_is_found_whatever_stands_before_it() -> None:
+    found = [q.text for q in quantities("amUS$5, USD 6 v2 -.5 in_7 a dozen May 3, 2024 1 1 12 twenty")]
+    assert found == ["US$5", "USD 6", "v2", "-.5", "a dozen", "May 3, 2024", "1", "1", "12", "twenty"]

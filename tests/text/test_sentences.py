@@ -172,3 +172,17 @@ def test_a_megabyte_is_split_in_seconds(text: str) -> None:
     start = time.process_time()
     split_sentences(text)
     assert time.process_time() - start < 6  # well under a second for prose on a quiet machine; linear for all
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It takes 2.5 hours [2] Restoring runs at 50 MB/s. [3]", ["It takes 2.5 hours [2]", "Restoring runs at 50 MB/s. [3]"]),
+        ("Credit: 10 % [1]\nCredit: 25 % [1]", ["Credit: 10 % [1]", "Credit: 25 % [1]"]),
+        ("As shown in [1] The pump works.", ["As shown in [1] The pump works."]),
+        ("It uses Redis [1], Kafka [2] and a cache.", ["It uses Redis [1], Kafka [2] and a cache."]),
+        ("Call `x[1] Then` now.", ["Call `x[1] Then` now."]),
+    ],
+)  # fmt: skip
+def test_a_citation_marker_ends_a_statement_that_has_no_full_stop(text: str, expected: list[str]) -> None:
+    assert [span.text for span in split_sentences(text)] == expected

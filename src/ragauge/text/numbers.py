@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
+from ragauge.text.quantity import Kind, Quantity, agree, dimension, unit_entry
 from ragauge.text.units import (
     CURRENCIES,
     EXACT_UNITS,
@@ -19,28 +19,7 @@ from ragauge.text.units import (
     UNITS,
 )  # fmt: skip
 
-Kind = Literal[
-    "number", "percent", "money", "date", "time", "version", "range", "ordinal", "duration", "bytes", "measure"
-]
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One quantity of a text, at `text[start:end]`.
-
-    `value` is in `unit` as written (magnitudes applied: `2k` is 2000). `unit` is the spelling as written, an ISO 4217
-    code for money, "%" for percentages, None for a bare number. A date's value is yyyymmdd, with zeros for what is not
-    said; a time's is minutes after midnight; a version's its first part. `high` is the upper end of a range.
-    """
-
-    value: float
-    unit: str | None
-    kind: Kind
-    start: int
-    end: int
-    text: str
-    high: float | None = None
-
+__all__ = ["Kind", "Quantity", "agree", "dimension", "quantities"]
 
 _MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
 _NUMBER_PATTERN = (
@@ -69,6 +48,14 @@ _SCAN = re.compile(
     rf"|(?P<ordword>\b(?:{'|'.join(ORDINAL_WORDS)})\b))",
     re.IGNORECASE,
 )
+#: Where `_SCAN` can match at all: a sign or digit that opens a figure, or a word that may be one (`_OPENING`).
+_PLACE = re.compile(r"[$€£¥₹₩₽]|US\$|(?<!\w)(?:[-−](?=[\d.])|\.(?=\d)|\d|(?=(?P<word>\w+))[a-z])", re.IGNORECASE)
+#: A number before another short one ("1 1 1"): nothing but itself, and quick in the worst of inputs.
+_PLAIN = re.compile(r"(?<![\w.,-])\d{1,30}(?= \d{1,2}(?!\w))")
+_OPENING = frozenset(
+    {*MONTHS, *NUMBER_WORDS, *SCALE_WORDS, *ORDINAL_WORDS, "half", "a", "an", "v"}
+    | {code.lower() for code in _CURRENCY_CODE.strip("(?:)").split("|")}
+)
 _UNIT = re.compile(
     r"(?P<space>[  \u202f-]?)(?P<unit>[%$€£¥₹₩₽]|°?[^\W\d_]{1,20}(?:/[a-z]{1,5})?)"
     r"(?:\s(?P<rest>cent|ciento|points))?(?!\w)"
@@ -77,6 +64,10 @@ _MAGNITUDE = re.compile(
     r"(?:(?P<short>[kKM]|bn|mn|B)|\s?-?(?P<long>thousands?|hundred|millions?|billions?|trillions?|bn|mio|millionen|"
     r"milliarden|tausend|dozen))(?!\w)"
 )
+_GROUPING = re.compile(r"[  \u202f'’]")
+_GERMAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
+_DOTTED_THOUSANDS = re.compile(r"\d{1,3}(?:\.000){2,}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _RANGE_JOIN = re.compile(r"\s?(?:[-–—]|\bto\b|\bbis\b|\band\b|\bor\b)\s?")
 _LONE = frozenset({"one", "hundred", "thousand", "million", "billion", "trillion", "dozen", "zero"})
 _NO_PRODUCT_WORDS = """
@@ -100,100 +91,29 @@ def quantities(text: str) -> list[Quantity]:
     [(1000.0, None, 'number'), (1.5, 'GB', 'bytes'), (30.0, 'days', 'duration')]
     """
     found: list[Quantity] = []
-    for match in _SCAN.finditer(text):
-        if not found or match.start() >= found[-1].end:
+    scanned = 0
+    for place in _PLACE.finditer(text):
+        start = place.start()
+        if start < scanned or (place.lastgroup and not _may_open(place[1].casefold())):
+            continue
+        plain = _PLAIN.match(text, start)
+        if plain:
+            scanned = plain.end()
+            if not found or start >= found[-1].end:
+                found.append(Quantity(float(plain[0]), None, "number", start, scanned, plain[0]))
+            continue
+        match = _SCAN.match(text, start)
+        if match is None:
+            continue
+        scanned = match.end()
+        if not found or start >= found[-1].end:
             found.extend(_read(text, match))
     return list(_ranges(text, found))
 
 
-def agree(a: Quantity, b: Quantity, *, relative: float = 0.0) -> bool:
-    """Whether two quantities say the same, after unit conversion; `relative` is the tolerated relative difference.
-
-    Numbers without a unit agree with equal numbers of any unit but percent and money. Bytes are compared as decimal
-    and, for KB, MB and GB, also as binary (1 GB = 1024 MB is common usage). Dates agree when the parts that both say
-    are equal, and a bare year agrees with a date in it. Versions agree part by part (`3.2` is `3.2.0`). Ranges agree
-    when both ends do; a number agrees with a range when it is one of its ends.
-
-    >>> agree(quantities("1.5 GB")[0], quantities("1500 MB")[0]), agree(quantities("twelve")[0], quantities("12")[0])
-    (True, True)
-    >>> agree(quantities("1 h")[0], quantities("60 min")[0]), agree(quantities("5 MB")[0], quantities("5 GB")[0])
-    (True, False)
-    """
-    if a.high is not None and b.high is not None:
-        return _equal(a.value, a, b.value, b, relative) and _equal(a.high, a, b.high, b, relative)
-    if a.high is not None or b.high is not None:
-        wide, single = (a, b) if a.high is not None else (b, a)
-        return any(_equal(end, wide, single.value, single, relative) for end in (wide.value, wide.high or 0.0))
-    if "version" in (a.kind, b.kind):
-        return _parts(a.text) == _parts(b.text)
-    if "date" in (a.kind, b.kind):
-        return _same_date(a, b)
-    return _equal(a.value, a, b.value, b, relative)
-
-
-def _equal(x: float, a: Quantity, y: float, b: Quantity, relative: float) -> bool:
-    a, b = _minutes(a, b), _minutes(b, a)
-    dimension_a, dimension_b = dimension(a), dimension(b)
-    if {"time", "ordinal"} & {a.kind, b.kind} and a.kind != b.kind:
-        return False
-    if dimension_a == dimension_b:
-        pairs = zip(_readings(x, a), _readings(y, b), strict=True)
-        return any(_close(left, right, relative) for left, right in pairs)
-    if None in (dimension_a, dimension_b) and not {"percent", "money"} & {a.kind, b.kind}:
-        return _close(x, y, relative)
-    if {dimension_a, dimension_b} == {"celsius", "fahrenheit"}:
-        celsius, fahrenheit = (x, y) if dimension_a == "celsius" else (y, x)
-        return _close(celsius * 9 / 5 + 32, fahrenheit, max(relative, 0.005))
-    return False
-
-
-def _minutes(quantity: Quantity, other: Quantity) -> Quantity:
-    """`5m` beside a duration is five minutes, elsewhere metres."""
-    is_short = quantity.unit == "m" and dimension(other) == "duration"
-    return replace(quantity, unit="min") if is_short else quantity
-
-
-def dimension(quantity: Quantity) -> str | None:
-    """What a quantity measures ("bytes", "duration", "percent", a currency, …); None for a bare number."""
-    if quantity.kind in ("money", "percent"):
-        return quantity.unit
-    entry = _unit(quantity.unit) if quantity.unit else None
-    return entry[0] if entry else None
-
-
-def _readings(value: float, quantity: Quantity) -> tuple[float, float]:
-    """`value` in base units, with KB, MB … as powers of 1000 and as powers of 1024."""
-    entry = _unit(quantity.unit) if quantity.unit else None
-    if entry is None:
-        return value, value
-    dimension_, factor = entry
-    if dimension_ not in ("bytes", "bytes/s"):
-        return value * factor, value * factor
-    binary = {1e3: 1024.0, 1e6: 1024.0**2, 1e9: 1024.0**3, 1e12: 1024.0**4, 1e15: 1024.0**5}.get(factor, factor)
-    return value * factor, value * binary
-
-
-def _unit(unit: str) -> tuple[str, float] | None:
-    return EXACT_UNITS.get(unit) or UNITS.get(unit.lower())
-
-
-def _close(x: float, y: float, relative: float) -> bool:
-    return abs(x - y) <= max(relative, 1e-9) * max(abs(x), abs(y))
-
-
-def _parts(version: str) -> tuple[str, ...]:
-    parts = re.findall(r"\d+|x|[-+][\w.]+", version.lower().lstrip("v. "))
-    while len(parts) > 1 and parts[-1] == "0":
-        parts.pop()
-    return tuple(parts)
-
-
-def _same_date(a: Quantity, b: Quantity) -> bool:
-    if a.kind != b.kind:
-        year, date = (a, b) if b.kind == "date" else (b, a)
-        return year.unit is None and year.value == date.value // 10000 > 0
-    parts = [(int(q.value) // 10000, int(q.value) // 100 % 100, int(q.value) % 100) for q in (a, b)]
-    return all(x == y or 0 in (x, y) for x, y in zip(*parts, strict=True))
+def _may_open(word: str) -> bool:
+    """Whether a word (casefolded) can open a quantity: a number, month or currency in words, or `v8`."""
+    return word in _OPENING or (word[0] == "v" and word[1:2].isdigit())
 
 
 def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:
@@ -253,16 +173,25 @@ def _product(text: str, match: re.Match[str]) -> Iterator[Quantity]:
 
 def _figure(text: str, match: re.Match[str]) -> Iterator[Quantity]:
     end = match.end()
-    after = text[end : end + 2]
-    attached = _unit_at(text, end) or _MAGNITUDE.match(text, end)
-    if after[:1].isalpha() and not attached:
+    after = text[end : end + 3]
+    bare = _is_bare(after)
+    if not bare and after[:1].isalpha() and not (_unit_at(text, end) or _MAGNITUDE.match(text, end)):
         return  # 3x4abc, 1st-party identifiers
     before = text[max(0, match.start() - 2) : match.start()]
     if after[:1] == "_" or (len(before) == 2 and before[1] == "-" and before[0].isalpha()):
         return  # AES-256, us-east-1
     value = _value(match["number"])
     currency = CURRENCIES[match["cur1"].strip().lower()] if match["cur1"] else None
+    if bare:
+        start, value = match.start(), -value if match["minus"] else value
+        yield Quantity(value, currency, "money" if currency else "number", start, end, text[start:end])
+        return
     yield from _with_unit(text, match.start(), end, -value if match["minus"] else value, currency)
+
+
+def _is_bare(after: str) -> bool:
+    """Whether neither a unit nor a magnitude can begin in these characters behind a number."""
+    return after.isascii() and not any(letter.isalpha() or letter in "%$" for letter in after)
 
 
 def _words(text: str, match: re.Match[str]) -> Iterator[Quantity]:
@@ -339,7 +268,7 @@ def _kind_of(spelling: str) -> tuple[Kind, str]:
         return "percent", "%"
     if low in CURRENCIES:
         return "money", CURRENCIES[low]
-    entry = _unit(spelling)
+    entry = unit_entry(spelling)
     if entry and entry[0] in ("bytes", "duration"):
         return ("bytes" if entry[0] == "bytes" else "duration"), spelling
     return "measure", spelling
@@ -347,12 +276,14 @@ def _kind_of(spelling: str) -> tuple[Kind, str]:
 
 def _value(written: str) -> float:
     """A number as written → its value. A comma before one or two digits is a decimal comma."""
-    plain = re.sub(r"[  \u202f'’]", "", written)
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", plain):
+    if written.isdecimal():
+        return float(written)
+    plain = _GROUPING.sub("", written)
+    if _GERMAN.fullmatch(plain):
         return float(plain.replace(".", "").replace(",", "."))
-    if re.fullmatch(r"\d{1,3}(?:\.000){2,}", plain):
+    if _DOTTED_THOUSANDS.fullmatch(plain):
         return float(plain.replace(".", ""))
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain):
+    if _THOUSANDS.fullmatch(plain):
         return float(plain.replace(",", ""))
     return float(plain.replace(",", "."))
 
@@ -382,9 +313,11 @@ def _ranges(text: str, found: list[Quantity]) -> Iterator[Quantity]:
 
 def _is_range(text: str, first: Quantity, second: Quantity) -> bool:
     between = text[first.end : second.start]
+    if len(between) > 6 or between.isspace():
+        return False
     if second.kind in ("date", "version", "ordinal", "time") or first.kind in ("date", "version", "ordinal", "time"):
         return False
-    if len(between) > 6 or (first.unit and second.unit and dimension(first) != dimension(second)):
+    if first.unit and second.unit and dimension(first) != dimension(second):
         return False
     if first.unit and second.unit and first.unit.lower() != second.unit.lower():
         return False

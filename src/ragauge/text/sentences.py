@@ -58,6 +58,13 @@ MARKERS = re.compile(rf"(?:[ \t]{{0,3}}(?:{_MARK}|{_ID_MARK}|(?<=[.!?])\(\d{{1,3
 _LONE_NUMBER = re.compile(r"[ \t]{0,3}(?:\(\d{1,3}\)[ \t]{0,3})+(?=\n|$)")
 _EMOJI = re.compile("[ \t]?(?:[\U0001f000-\U0001faff\u2600-\u27bf\u2b50\u2b55][\ufe0f\u200d\U0001f3fb-\U0001f3ff]*)+")
 _END = re.compile(r"(?P<p>[.!?…‥‽⁇⁈⁉]+|[。！？｡؟۔।॥።]+)(?P<c>[\"'”’»›)\]}*_`」』）】》〉]*)")
+_NUMBERED = r"(?:\[\^?\d{1,3}(?:[ \t]{0,2}[,;–-][ \t]{0,2}\^?\d{1,3}){0,20}\]|【[^】\n]{1,40}】)"
+#: The end of a sentence, or citation markers, which end one too where another begins behind them.
+_STOP = re.compile(rf"{_END.pattern}|(?P<m>{_NUMBERED}(?:[ \t]{{0,3}}{_NUMBERED}){{0,30}})(?![(:\w])")
+#: Words that ask for what follows: a marker behind them is a part of the sentence ("as shown in [1]").
+_ASKS = re.compile(
+    r"(?:[,;:(–—/-]|\b(?:a|an|the|of|in|on|at|by|to|for|from|with|and|or|see|ref|than|per|via|is|are))[ \t]*$", re.I
+)
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003134f]")
 _WORD = re.compile(r"[^\W_]")
 _LAST = re.compile(r"[^\s(\[{\"'“‘«„/]+$")
@@ -118,9 +125,14 @@ def _span(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
 def _pieces(text: str, block: Block) -> Iterator[tuple[int, int]]:
     code = code_spans(text, block.start, block.end)
     start = position = block.start
-    while match := _END.search(text, position, block.end):
+    while match := _STOP.search(text, position, block.end):
         position = match.end()
         if code and inside(code, match.start()):
+            continue
+        if match["m"]:
+            if _marker_ends(text, start, match, block.end):
+                yield start, position
+                start = position
             continue
         end = _with_markers(text, match.end(), block.end)
         if _is_boundary(text, start, match, end, block.end):
@@ -129,6 +141,20 @@ def _pieces(text: str, block: Block) -> Iterator[tuple[int, int]]:
         position = max(position, end)
     if start < block.end:
         yield start, block.end
+
+
+def _marker_ends(text: str, start: int, match: re.Match[str], limit: int) -> bool:
+    """Whether markers without an end mark before them end a statement ("… 2.5 hours [2] Restoring runs at …")."""
+    before = text[max(start, match.start() - 60) : match.start()]
+    if len(before.split()) < 2 or _ASKS.search(before[-12:]):
+        return False
+    after = match.end()
+    while after < limit and text[after].isspace():
+        after += 1
+    between = text[match.end() : after]
+    if "\n" in between:
+        return after < limit and not text[after].islower() and text[after] not in ",;:.)"
+    return bool(between) and text[after : after + 1].isupper()
 
 
 def _with_markers(text: str, end: int, limit: int) -> int:

@@ -26,6 +26,15 @@ _TOKEN = re.compile(
     r"|\d+(?:,\d{3})+(?:\.\d+)?(?!\w)"  # 1,000
     rf"|(?:(?![{_UNSPACED}]){_LETTER})+(?:[.’'](?:(?![{_UNSPACED}]){_LETTER})+)*%?"
 )
+#: The same for ASCII text, ordinary words first: several times as fast.
+_ASCII_TOKEN = re.compile(
+    r"[a-z]\w*(?![-\w.'+#])%?|\d+(?![\w.,'+#-])%?"
+    r"|(?<![\w-])--?[a-z][\w]*(?:-[\w]+)*"
+    r"|[a-z]\+\+|(?<![\w])[cfj]\#|(?<![\w])\.(?:net|env)(?![\w])"
+    r"|(?<![\w-])[a-z][\w.]*(?:-\w+){0,4}?-(?=\w*\d)\w+(?![\w-])"
+    r"|\d+(?:,\d{3})+(?:\.\d+)?(?!\w)"
+    r"|\w+(?:[.']\w+)*%?"
+)
 _ELISION = re.compile(r"(?:l|d|j|qu|n|s|t|m|c|un|dell|nell|all|sull)'(?=\w{3})")
 
 
@@ -39,10 +48,11 @@ def words(text: str) -> list[str]:
     >>> words("Set --max-size to 1,024 in foo_bar's read-only v8.1.2")
     ['set', '--max-size', 'to', '1024', 'in', 'foo_bar', 'read', 'only', 'v8.1.2']
     """
+    text = normalise(text)
     found = []
-    for match in _TOKEN.finditer(normalise(text)):
+    for match in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
         word = match.group()
-        if len(word) > 2:
+        if len(word) > 2 and not word.isalnum():
             word = word.replace("’", "'").strip("_") if not word.startswith("-") else word
             if "'" in word:
                 word = word.removesuffix("'s")
