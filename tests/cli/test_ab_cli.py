@@ -72,6 +72,12 @@ def test_a_small_difference_is_not_settled_and_says_how_many_more(tmp_path: Path
     assert "more observations settle it" in " ".join(invoke(path).split())
 
 
+def test_four_rows_promise_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rates(2, A=0.5, B=1.0))
+    assert ab(path)["effects"][0]["n_more"] is None
+    assert "cannot be told yet" in " ".join(invoke(path).split())
+
+
 def test_less_can_be_better(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rates(2000, A=0.30, B=0.40))
     assert ab(path, "--lower-is-better")["effects"][0]["verdict"] == "worse"

@@ -15,6 +15,7 @@ from ragauge.core.run import Estimate
 from ragauge.errors import InputError
 from ragauge.stats.sequential import confidence_sequence
 from ragauge.stats.two_samples import (
+    FEW,
     MISMATCH,
     Moments,
     Stratum,
@@ -235,7 +236,8 @@ def _effect(
     if min(strata[0].a.n, strata[0].b.n) < 2 and len(strata) == 1:
         raise InputError("a variant has a single outcome: there is nothing to compare", file=tally.file, found=variant)
     estimate, variance = difference_sequence(strata, rate=rate, alpha=alpha, n_opt=options.planned)
-    needed = observations_needed(estimate.value, variance, alpha=alpha, n_opt=options.planned)
+    enough = min(_moments(tally, name).n for name in (control, variant)) >= FEW  # for the variance to be known at all
+    needed = observations_needed(estimate.value, variance, alpha=alpha, n_opt=options.planned) if enough else None
     base = _moments(tally, control).mean
     verdict = _verdict(estimate, ratio, options)
     scores = {}

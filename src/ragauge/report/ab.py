@@ -37,7 +37,17 @@ def sentence(result: ABResult, effect: Effect) -> str:
         return f"{head}{span}."
     if effect.n_more is None:
         return f"{head}{span}. How many more are needed cannot be told yet."
-    return f"{head}{span}. If it is as large as it looks, about {effect.n_more:,} more observations settle it."
+    return f"{head}{span}. If it is as large as it looks, about {rounded(effect.n_more):,} more observations settle it."
+
+
+def rounded(n: int) -> int:
+    """A count to two significant digits: it is a forecast, not a promise.
+
+    >>> rounded(53563), rounded(87)
+    (54000, 87)
+    """
+    step = 10 ** max(0, len(str(n)) - 2)
+    return round(n / step) * step
 
 
 def between(found: Estimate) -> str:
