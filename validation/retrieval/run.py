@@ -43,8 +43,8 @@ PAGE = """\
 Written by `validation/retrieval/run.py` with ragauge {version}; the development folds of the sets. Every passage is
 one chunk (`splitter: none`), embedded with its title by the packaged all-MiniLM-L6-v2; 20 candidates of each retriever
 where there is fusion or re-ranking; 95 % intervals over questions. Unanswerable questions have nothing to find and are
-left out here; of SQuAD's answerable ones a fixed random 1 000 are asked. ms: median of one search without embedding the
-question, on two shared cores: read ratios; re-ranking's hold the token vectors of passages met for the first time.
+left out here; of SQuAD's answerable ones a fixed random 1 000 are asked. ms: median of one search without embedding
+the question, on two shared cores: read ratios; re-ranking's hold the token vectors of passages met for the first time.
 
 `mtrag_passages` holds the gold passages of MTRAG only, so its figures are optimistic against the full corpus.
 
@@ -58,9 +58,10 @@ in the passage that it was asked of (SQuAD's are written to look answerable). *g
 with its gold passages taken out (other passages may still answer it, in MTRAG often). *elsewhere*: asked of another
 set's corpus. Groups (article, passage, conversation) that the fit did not see.
 
-The threshold was chosen by looking at these tables, so its own row is a little flattering. Similarity cannot see whether
-a passage that is about the question also answers it: on the shipped example, whose unanswerable questions are written to
-look answerable, the generator answers most of them. It is a stand-in for a language model, not a match for one.
+The threshold was chosen by looking at these tables, so its own row is a little flattering. Similarity cannot see
+whether a passage that is about the question also answers it: on the shipped example, whose unanswerable questions are
+written to look answerable, the generator answers most of them. It stands in for a language model and is no match for
+one.
 
 {abstention}
 

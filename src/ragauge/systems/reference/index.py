@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ TIE_MARGIN = 16
 
 # A folder takes one client at a time, so the systems of a process that use the same folder share it.
 _shared: dict[str, tuple[Any, int]] = {}
-_shared_lock = threading.Lock()
+_shared_lock = threading.RLock()
 
 
 class VectorStore:
@@ -42,11 +43,13 @@ class VectorStore:
         self.lock = threading.RLock()
         if not self._key:
             self.client = self._opened()
-            return
-        with _shared_lock:
-            client, users = _shared.get(self._key, (None, 0))
-            self.client = client if client is not None else self._opened()
-            _shared[self._key] = (self.client, users + 1)
+        else:
+            with _shared_lock:
+                client, users = _shared.get(self._key, (None, 0))
+                self.client = client if client is not None else self._opened()
+                _shared[self._key] = (self.client, users + 1)
+        # also when nobody closes it: while the interpreter shuts down the client can no longer close itself
+        self._release = weakref.finalize(self, _release, self._key, self.client)
 
     def _opened(self) -> Any:
         try:
@@ -74,17 +77,19 @@ class VectorStore:
 
     def close(self) -> None:
         """Let go of the client; a shared one is closed by its last user. Doing it twice does nothing."""
-        if self.client is None:
-            return
-        client, self.client = self.client, None
-        if self._key:
-            with _shared_lock:
-                _, users = _shared[self._key]
-                if users > 1:
-                    _shared[self._key] = (client, users - 1)
-                    return
-                del _shared[self._key]
-        client.close()
+        self._release()
+        self.client = None
+
+
+def _release(key: str, client: Any) -> None:
+    if key:
+        with _shared_lock:
+            _, users = _shared[key]
+            if users > 1:
+                _shared[key] = (client, users - 1)
+                return
+            del _shared[key]
+    client.close()
 
 
 class DenseIndex:
