@@ -49,7 +49,7 @@ _ALL = (
     ),
     Cause(
         "chunk_missing", "retrieval", "The document is there, its answering chunk is not",
-        "A hit at document level that is none: other chunks of the document outrank the one that answers.", "rerank",
+        "A hit at document level that is none: other chunks of the document outrank the one that answers.", "rechunk",
     ),
     Cause(
         "label_too_coarse", "retrieval", "A document hit without the answering chunk (label too coarse)",

@@ -25,7 +25,7 @@ Tried = Mapping[Key, Mapping[str, Counterfactual]]
 #: Causes that mean: the passage is in the index and was not brought back.
 LOST = ("not_retrieved", "retrieved_low", "chunk_missing", "multi_hop_part_missing")
 #: When the evidence of this share of the questions is in no list at all, it is the search itself and not its settings.
-BROKEN = 0.5
+BROKEN = 0.4
 #: Fewer questions than this do not show that.
 MIN_QUESTIONS = 10
 
@@ -154,7 +154,7 @@ def _search_itself(rows: list[RowCause], lists: _Lists, n: int) -> tuple[list[Ro
     """What is lost is looked for with another search; where nearly everything is lost, the embedder comes first."""
     lost = [row for row in rows if row.cause in LOST]
     rates = {name: lists.hits[name] / lists.asked[name] for name in lists.asked if lists.asked[name]}
-    n_absent = sum(row.cause in ("not_retrieved", "chunk_missing") for row in lost)
+    n_absent = sum(row.cause == "not_retrieved" for row in lost)
     because: dict[str, list[str]] = {}
     dense, lexical = rates.get("dense"), rates.get("bm25")
     far_behind = dense is not None and lexical is not None and lexical >= 0.4 and dense < 0.5 * lexical

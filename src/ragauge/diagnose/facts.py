@@ -14,11 +14,14 @@ from ragauge.core.metric import parse_metric_key
 from ragauge.core.run import Record
 from ragauge.core.sample import EvidenceGroup, RetrievedChunk, Sample
 from ragauge.core.score import Scored
-from ragauge.diagnose.passages import copies_within, covered, holds, says_nothing
+from ragauge.diagnose.passages import copies_within, covered, holds, says_nothing, tokens
 from ragauge.text.refusals import find_refusal
+from ragauge.text.tokens import content_words
 
 #: A chunk that is not labelled and holds this much of the gold quote nearly says it.
 NEARLY = 0.6
+#: Quotes with fewer words than this are short.
+SHORT = 12
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class Part:
     """One needed passage, any of `ids` being enough. Ranks count from 1; None: not there.
 
     `deeper`: list name → best rank in what the system considered (steps, a deeper search). `held`: the share of the
-    gold quote's words that the retrieved chunks of its documents hold together (None: no quote).
+    gold quote's words that the retrieved chunks of its documents hold together (None: no quote); `whole`: the most that
+    any single one of them holds, those of a deeper search included.
     """
 
     ids: tuple[str, ...]
@@ -45,6 +49,7 @@ class Part:
     document_rank: int | None
     deeper: Mapping[str, int] = field(default_factory=dict)
     held: float | None = None
+    whole: float | None = None
     copies: tuple[Copy, ...] = ()
     in_index: bool | None = None
 
@@ -235,29 +240,39 @@ def crowd(chunks: Sequence[RetrievedChunk], hubs: frozenset[str] = frozenset()) 
 def _parts(sample: Sample, run: RunFacts, tried: Mapping[str, Counterfactual]) -> Iterable[Part]:
     labels = sample.labels
     documents = tuple(name for name, grade in (labels.documents or {}).items() if grade > 0)
-    groups: list[tuple[tuple[str, ...], tuple[str, ...], EvidenceGroup | None]] = []
+    groups: list[tuple[tuple[str, ...], tuple[str, ...], Sequence[EvidenceGroup]]] = []
     if labels.groups:
-        evidence = sample.item.evidence or ()
         for number, ids in enumerate(labels.groups):
-            one = evidence[number] if number < len(evidence) and len(labels.groups) >= len(evidence) else None
-            named = tuple(dict.fromkeys(part.document for part in one.any)) if one is not None else documents
-            groups.append((ids, tuple(name for name in named if name in documents) or documents, one))
+            held = _evidence_of(number, ids, sample)
+            named = dict.fromkeys(part.document for one in held for part in one.any)
+            groups.append((ids, tuple(name for name in named if name in documents) or documents, held))
     elif labels.chunks is not None:
         ids = tuple(name for name, grade in labels.chunks.items() if grade > 0)
         several = "multi_hop" in sample.item.tags
-        groups = [((name,), documents, None) for name in ids] if several else [(ids, documents, None)] if ids else []
+        groups = [((name,), documents, ()) for name in ids] if several else [(ids, documents, ())] if ids else []
     elif documents:
         several = "multi_hop" in sample.item.tags
-        groups = [((), (name,), None) for name in documents] if several else [((), documents, None)]
-    for number, (ids, named, one) in enumerate(groups):
-        yield _part(number, ids, named, one, sample, run, tried)
+        groups = [((), (name,), ()) for name in documents] if several else [((), documents, ())]
+    for number, (ids, documents, evidence) in enumerate(groups):
+        yield _part(number, ids, documents, evidence, sample, run, tried)
+
+
+def _evidence_of(number: int, ids: tuple[str, ...], sample: Sample) -> Sequence[EvidenceGroup]:
+    """The item's evidence behind a group of chunk ids. Pieces of evidence in one chunk are one group."""
+    evidence, groups = sample.item.evidence or (), sample.labels.groups or ()
+    if len(groups) >= len(evidence):
+        return evidence[number : number + 1]
+    if len(groups) == 1:
+        return evidence
+    texts = [chunk.text for chunk in sample.response.context or () if chunk.id in ids and chunk.text]
+    return [one for one in evidence if any(part.quote and covered(part.quote, texts) >= 0.5 for part in one.any)]
 
 
 def _part(
     number: int,
     ids: tuple[str, ...],
     documents: tuple[str, ...],
-    group: EvidenceGroup | None,
+    evidence: Sequence[EvidenceGroup],
     sample: Sample,
     run: RunFacts,
     tried: Mapping[str, Counterfactual],
@@ -268,10 +283,17 @@ def _part(
     document_ranks = {name: place for place, name in enumerate(context.documents, start=1)}
     document_rank = min((document_ranks[name] for name in documents if name in document_ranks), default=None)
     rank = min((ranks[name] for name in ids if name in ranks), default=None) if ids else document_rank
-    quotes = [part.quote for part in group.any if part.quote] if group is not None else []
+    quotes = [any_of for one in evidence if (any_of := [part.quote for part in one.any if part.quote])]
     own = [chunk for chunk in context.chunks if chunk.document in documents or chunk.id in ids]
     others = [chunk for chunk in context.chunks if chunk not in own]
-    held = max((covered(quote, [chunk.text for chunk in own]) for quote in quotes), default=None) if own else None
+    held = min(
+        (max(covered(quote, [chunk.text for chunk in own]) for quote in any_of) for any_of in quotes), default=None
+    )
+    labelled = [chunk.text for chunk in (*context.chunks, *_deeper_chunks(tried)) if chunk.id in ids and chunk.text]
+    whole = min(
+        (max(covered(quote, [text]) for quote in any_of for text in labelled) for any_of in quotes if labelled),
+        default=None,
+    )
     found = tried.get("quote_query")
     in_index = found.found[number] if found is not None and number < len(found.found) else None
     if in_index is None and documents and not run.seen & set(documents):
@@ -283,7 +305,8 @@ def _part(
         rank=rank,
         document_rank=document_rank,
         deeper=_deeper(ids, documents, sample, tried) if rank is None else {},
-        held=held,
+        held=held if own else None,
+        whole=whole,
         copies=tuple(_copies(quotes, others)) if rank is None or sample.response.answer else (),
         in_index=in_index,
     )
@@ -294,9 +317,9 @@ def _deeper(
 ) -> dict[str, int]:
     found: dict[str, int] = {}
     lists = [(step.name.partition(":")[0], step.chunks) for step in sample.response.steps]
-    deeper = tried.get("more_k")
-    if deeper is not None and deeper.response.context is not None:
-        lists.append(("more_k", deeper.response.context.chunks))
+    deeper = _deeper_chunks(tried)
+    if deeper:
+        lists.append(("more_k", deeper))
     for name, chunks in lists:
         for place, chunk in enumerate(chunks, start=1):
             if chunk.id in ids or (not ids and chunk.document in documents):
@@ -305,11 +328,37 @@ def _deeper(
     return found
 
 
-def _copies(quotes: Sequence[str], chunks: Sequence[RetrievedChunk]) -> Iterable[Copy]:
+def _deeper_chunks(tried: Mapping[str, Counterfactual]) -> tuple[RetrievedChunk, ...]:
+    found = tried.get("more_k")
+    return found.response.context.chunks if found is not None and found.response.context is not None else ()
+
+
+def _copies(quotes: Sequence[Sequence[str]], chunks: Sequence[RetrievedChunk]) -> Iterable[Copy]:
     for chunk in chunks:
         if not chunk.text:
             continue
-        share = max((covered(quote, [chunk.text]) for quote in quotes), default=0.0)
-        if share >= NEARLY:
-            exact = any(holds(quote, chunk.text) for quote in quotes)
+        share = max((_nearly(quote, chunk.text) for any_of in quotes for quote in any_of), default=0.0)
+        exact = all(any(holds(quote, chunk.text) for quote in any_of) for any_of in quotes) and bool(quotes)
+        if share or exact:
             yield Copy(chunk.id, chunk.rank, share, exact)
+
+
+def _nearly(quote: str, text: str) -> float:
+    """How much of a quote a text holds, where that is enough to say that it nearly says it; else 0.
+
+    A short quote must stand there word by word with at most one word replaced, two content words among what is the
+    same: that is how an outdated number looks.
+    """
+    asked = tokens(quote)
+    n = len(asked)
+    if n >= SHORT:
+        share = covered(quote, [text])
+        return share if share >= NEARLY else 0.0
+    held = tokens(text)
+    best = 0
+    for start in range(len(held) - n + 1):
+        if asked[0] == held[start] or (n > 1 and asked[1] == held[start + 1]):
+            same = [a for a, b in zip(asked, held[start : start + n], strict=True) if a == b]
+            if len(same) > best and len(content_words(" ".join(same))) >= 2:
+                best = len(same)
+    return best / n if n >= 3 and best >= n - 1 else 0.0

@@ -33,7 +33,7 @@ SIGNALS: dict[str, tuple[tuple[str, str | None], ...]] = {
 #: Fewer scored questions than this are not enough to say that a metric is low.
 N_ENOUGH = 5
 
-#: A value past its threshold by less than this many standard errors is undecided: three chances in four are not reached.
+#: A value past its threshold by fewer standard errors than this is undecided (less than three chances in four).
 UNDECIDED = 0.674
 
 #: A larger share of errors than this, and the run says more about the judge's failures than about the system.

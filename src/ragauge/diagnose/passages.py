@@ -33,8 +33,8 @@ def shingles(text: str, size: int = SHINGLE) -> frozenset[tuple[str, ...]]:
     return frozenset(found[i : i + size] for i in range(len(found) - size + 1))
 
 
-def covered(quote: str, texts: Iterable[str]) -> float:
-    """The share of the quote's words that stand in runs of `SHINGLE` in one of `texts` (0 to 1).
+def covered(quote: str, texts: Iterable[str], size: int = SHINGLE) -> float:
+    """The share of the quote's words that stand in runs of `size` words in one of `texts` (0 to 1).
 
     A quote cut in two and retrieved in both halves is covered; a half is about 0.5. A blank quote is covered.
 
@@ -46,7 +46,7 @@ def covered(quote: str, texts: Iterable[str]) -> float:
         return 1.0
     held = [tokens(text) for text in texts]
     plain = normalise(quote)
-    size = min(SHINGLE, len(asked))
+    size = min(size, len(asked))
     runs = {found[i : i + size] for found in held for i in range(len(found) - size + 1)}
     hit = [False] * len(asked)
     for start in range(len(asked) - size + 1):

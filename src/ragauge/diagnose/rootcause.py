@@ -14,13 +14,18 @@ from ragauge.core.model import Model
 from ragauge.core.score import Kind, Unscored
 from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.facts import Facts, Part
+from ragauge.diagnose.passages import holds, tokens
 from ragauge.text.normalise import normalise
 
 Certainty = Literal["clear", "likely"]
 #: Half of the first places and more are junk or copies: that is why the passage is not among them.
 CROWDED = 0.5
 #: A passage of which less than this was retrieved is not whole.
-WHOLE = 0.9
+WHOLE, HALF = 0.9, 0.35
+#: An answer that holds the reference, and hardly anything else, is the reference.
+SAME_LENGTH = 0.7
+#: A claim of this many words that stands in a chunk word for word does not stand there by chance.
+MANY_WORDS = 6
 
 
 class RowCause(Model):
@@ -121,12 +126,18 @@ def _unanswerable(facts: Facts) -> Why | None:
 
 
 def _disagreement(facts: Facts) -> Why | None:
-    """Verdicts that the text itself refutes."""
+    """Verdicts that the text itself refutes: a right answer judged wrong, unsupported claims that stand there."""
+    unsupported = [*facts.claims("contradicted"), *facts.claims("not_mentioned")]
+    shown = [chunk.text for chunk in facts.sample.response.context or ()]
+    if unsupported and all(len(tokens(c)) >= MANY_WORDS and any(holds(c, t) for t in shown) for c in unsupported):
+        return Why("judge_disagreement", (f"judged unsupported, but it stands in a retrieved chunk: {unsupported[0]}",))
     reference, answer = facts.sample.item.answer, facts.sample.response.answer
     if facts.value("correctness") != 0 or not reference or not answer or facts.decision != "answered":
         return None
-    if facts.value("exact_match") == 1 or (len(reference) >= 12 and normalise(reference) in normalise(answer)):
-        return Why("judge_disagreement", ("judged wrong, but the answer holds the reference word for word",))
+    plain, said = normalise(reference), normalise(answer)
+    same = len(plain) >= 12 and plain in said and len(plain) >= SAME_LENGTH * len(said)
+    if facts.value("exact_match") == 1 or (same and not facts.claims("contradicted")):
+        return Why("judge_disagreement", ("judged wrong, but the answer is the reference, word for word",))
     return None
 
 
@@ -191,7 +202,10 @@ def _lost(facts: Facts, missing: Sequence[Part]) -> Why:
     coarse = tuple(
         f"its document is at rank {part.document_rank}: a hit at document level that is none" for part in document
     )
-    cut = [part for part in missing if part.held is not None and 0.2 <= part.held < WHOLE]
+    cut = [part for part in missing if part.held is not None and HALF <= part.held < WHOLE]
+    split = [part for part in missing if part.whole is not None and part.whole < WHOLE]
+    if split and len(split) == len(missing):
+        return Why("answer_cut", (f"no chunk holds more than {_most(split):.0%} of the gold quote's words", *seen))
     if len(missing) < n_parts and not near:
         got = n_parts - len(missing)
         return Why("multi_hop_part_missing", (f"{got} of {n_parts} needed passages were retrieved", *seen))
@@ -209,11 +223,15 @@ def _partly(facts: Facts) -> Why | None:
     """Everything labelled is there; is it whole, and does the label say enough?"""
     if facts.correct is True and facts.decision == "answered":
         return None
-    cut = [part for part in facts.parts if part.held is not None and part.held < WHOLE]
+    cut = [part for part in facts.parts if part.whole is not None and part.whole < WHOLE]
     if cut:
-        held = min(part.held or 0.0 for part in cut)
-        sure: Certainty = "clear" if held < 0.75 or facts.insufficient else "likely"
-        return Why("answer_cut", (f"only {held:.0%} of the gold quote's words were retrieved",), sure)
+        held = min(part.held if part.held is not None else 1.0 for part in cut)
+        shown = (
+            f"only {held:.0%} of the gold quote's words were retrieved"
+            if held < WHOLE
+            else f"its parts are in several chunks: none holds more than {_most(cut):.0%} of the gold quote's words"
+        )
+        return Why("answer_cut", (shown,), "clear" if held < 0.75 or facts.insufficient else "likely")
     if facts.level == "doc":
         absent = _words_absent(facts)
         if facts.insufficient or absent:
@@ -225,6 +243,10 @@ def _partly(facts: Facts) -> Why | None:
                 "clear" if facts.insufficient else "likely",
             )
     return None
+
+
+def _most(parts: Sequence[Part]) -> float:
+    return min(part.whole for part in parts if part.whole is not None)
 
 
 def _words_absent(facts: Facts) -> str:

@@ -30,6 +30,7 @@ from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.gold import ANY_DOCUMENT
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
 from ragauge.engine.score import score_sample
+from ragauge.engine.settings import Settings
 from ragauge.errors import SampleError, StoreError
 from ragauge.store.jsonl import JsonlWriter, whole_lines
 from ragauge.store.rundir import RunDir
@@ -112,6 +113,16 @@ async def _carry_out(
         for _ in range(max(1, min(trial.concurrency, len(jobs)))):
             group.create_task(worker())
     return n_done
+
+
+def deeper_settings(settings: Settings) -> Settings | None:
+    """The same settings with four times k (20 at least); None where the system is not the reference pipeline."""
+    kind, values = settings.system_kind()
+    if kind != "reference":
+        return None
+    k = max(20, 4 * int(values.get("k") or 5))
+    more = {"k": min(k, 1000), "candidates": max(k, int(values.get("candidates") or 20))}
+    return settings.model_copy(update={"system": {kind: values | more}})
 
 
 def conditions_for(record: Record, wanted: Sequence[Condition] = CONDITIONS) -> list[Condition]:
