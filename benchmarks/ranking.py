@@ -170,11 +170,10 @@ def measure(kind: str, data: Data, repeats: int) -> dict[str, dict[str, float]]:
 
 def peak_above_input(kind: str, name: str, n_questions: int) -> float:
     """MB above the input at the highest, in a process of its own."""
-    code = "import sys, ranking; ranking.print_peak(*sys.argv[1:])"
-    here = str(Path(__file__).parent)
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import ranking; ranking.print_peak(*sys.argv[1:])"
     done = subprocess.run(
-        [sys.executable, "-c", code, kind, name, str(n_questions)],
-        check=True, capture_output=True, text=True, cwd=here,
+        [sys.executable, "-c", code, str(Path(__file__).parent), kind, name, str(n_questions)],
+        check=True, capture_output=True, text=True,
     )  # fmt: skip
     return float(done.stdout.split()[-1])
 

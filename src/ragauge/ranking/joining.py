@@ -54,8 +54,10 @@ def join(judgements: Judgements, run: Run, options: Options) -> Joined:
     grades, run = judgements.grades, _with_text_keys(run)
     questions, judged, rankings = list(grades), list(grades.values()), list(map(run.get, grades))
     missing: tuple[str, ...] = ()
-    if type(None) in set(map(type, rankings)):
+    kinds = set(map(type, rankings))
+    if type(None) in kinds:
         missing = tuple(question for question, ranking in zip(questions, rankings, strict=True) if ranking is None)
+        kinds.discard(type(None))
     ignored: tuple[str, ...] = ()
     if len(run) > len(questions) - len(missing):
         ignored = tuple(question for question in run if question not in grades)
@@ -71,7 +73,8 @@ def join(judgements: Judgements, run: Run, options: Options) -> Joined:
         lists = not isinstance(next((ranking for ranking in rankings if ranking is not None), {}), Mapping)
         empty: Any = [] if lists else {}
         rankings = [empty if ranking is None else ranking for ranking in rankings]
-    scored = _is_scored(rankings, questions)
+        kinds.add(type(empty))
+    scored = _is_scored(rankings, kinds, questions)
     if options.judged_only:
         rankings = [_only_judged(ranking, known, scored) for ranking, known in zip(rankings, judged, strict=True)]
     return Joined(questions, judged, rankings, scored, flat, sizes, missing, ignored)
@@ -108,9 +111,8 @@ def _check_overlap(
         raise InputError("the run is empty", hint="With missing='zero' it would count 0 everywhere.")
 
 
-def _is_scored(rankings: list[Any], questions: list[str]) -> bool:
+def _is_scored(rankings: list[Any], kinds: set[type], questions: list[str]) -> bool:
     """Whether the rankings are id → score; anything but plain dicts, lists and tuples is converted in place."""
-    kinds = set(map(type, rankings))
     if kinds <= {list, tuple}:
         return False
     if kinds == {dict}:
