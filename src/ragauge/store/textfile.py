@@ -34,6 +34,8 @@ _MAGIC = {
     b"\x80\x04\x95": "a Python pickle, which is never loaded: save it as JSONL",
     b"\x80\x05\x95": "a Python pickle, which is never loaded: save it as JSONL",
 }
+#: What reading raises when a file is cut off, damaged, or on a failing disk.
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
 _TEXT_CONTROLS = b"\t\n\r\x0b\x0c\x08\x1b\x85"
 
 
@@ -72,7 +74,7 @@ def open_bytes(path: Path) -> IO[bytes]:
         head = handle.read(4096)
         _refuse_no_text(head, name)
         handle.seek(0)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except _DAMAGED as error:
         handle.close()
         raise _damaged(name, error) from error
     except BaseException:
@@ -91,7 +93,7 @@ def numbered_lines(
         while True:
             try:
                 raw = handle.readline(max_bytes + 1)
-            except (EOFError, zlib.error, gzip.BadGzipFile, OSError) as error:
+            except _DAMAGED as error:
                 raise _damaged(name, error, number + 1) from error
             if not raw:
                 return
@@ -116,7 +118,7 @@ def read_text(path: Path, *, max_bytes: int = MAX_WHOLE_BYTES) -> str:
     with open_bytes(path) as handle:
         try:
             raw = handle.read(max_bytes + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile, OSError) as error:
+        except _DAMAGED as error:
             raise _damaged(name, error) from error
     if len(raw) > max_bytes:
         raise InputError(
@@ -128,7 +130,10 @@ def read_text(path: Path, *, max_bytes: int = MAX_WHOLE_BYTES) -> str:
 def first_character(path: Path) -> str:
     """The first character of a text file that is no white space; "" when there is none in the first megabyte."""
     with open_bytes(path) as handle:
-        head = handle.read(2**20).removeprefix(b"\xef\xbb\xbf").lstrip()
+        try:
+            head = handle.read(2**20).removeprefix(b"\xef\xbb\xbf").lstrip()
+        except _DAMAGED as error:
+            raise _damaged(str(path), error) from error
     return head[:1].decode("ascii", "replace")
 
 
