@@ -19,8 +19,8 @@ def rendered(name: str, hostile: str) -> prompts.Rendered:
     prompt = prompts.load(name)
     values: dict[str, str | Fenced] = {}
     for place in prompt.placeholders - {"fence"}:
-        if place in ("item", "n"):
-            values[place] = "T123" if place == "item" else "3"
+        if place in ("item", "n", "kind"):
+            values[place] = {"item": "T123", "n": "3", "kind": "lookup"}[place]
         elif place == "passages":
             values[place] = Fenced((Piece("passage", hostile, "P201"), Piece("passage", "harmless", "P202")))
         elif place == "statements":

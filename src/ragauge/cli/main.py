@@ -29,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("ragauge.cli.inspect", "Follow one question through retrieval: why is the answer not found?"),
     "history": ("ragauge.cli.history", "Every metric over the runs, and the bottleneck now."),
     "review": ("ragauge.cli.review", "A queue of answers for people to label."),
+    "golden": ("ragauge.cli.golden", "Check, grow and label golden sets."),
     "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
     "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
     "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),

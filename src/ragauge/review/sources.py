@@ -11,6 +11,8 @@ from ragauge.analysis.units import Units, units_of
 from ragauge.core.run import Manifest, Record
 from ragauge.core.score import Scored, Unscored
 from ragauge.dataset.fingerprint import response_fingerprint
+from ragauge.dataset.from_logs import LogQuestion
+from ragauge.dataset.from_logs import thumbs_down as thumbs_down_in
 from ragauge.errors import UnknownName
 from ragauge.review.items import Candidate, ReviewItem, Source
 from ragauge.store.rundir import RunDir
@@ -19,10 +21,6 @@ from ragauge.store.rundir import RunDir
 SHARES: dict[Source, float] = {
     "random": 0.25, "thumbs_down": 0.20, "disagreement": 0.20, "cluster": 0.20, "uncertain": 0.15,
 }  # fmt: skip
-_DOWN = frozenset(
-    ("down", "thumbs_down", "thumbs-down", "thumbsdown", "negative", "bad", "dislike", "-1", "false", "👎")
-)
-_FEEDBACK = ("feedback", "thumbs", "user_feedback", "rating", "vote", "score")
 _PRIORITY: dict[str, float] = {
     "thumbs_down": 5.0, "disagreement": 4.0, "cluster": 3.0, "uncertain": 2.0, "estimate": 2.5, "random": 1.0,
 }  # fmt: skip
@@ -142,16 +140,8 @@ def _interesting(
 
 def thumbs_down(record: Record) -> bool:
     """Whether the row says that a user was not content."""
-    for metadata in (record.sample.response.metadata, record.sample.item.metadata):
-        for name in _FEEDBACK:
-            value = metadata.get(name)
-            if isinstance(value, Mapping):
-                value = next((value[k] for k in ("thumbs", "value", "rating", "label", "score") if k in value), None)
-            if value is False or (isinstance(value, int | float) and not isinstance(value, bool) and value < 0):
-                return True
-            if isinstance(value, str) and value.strip().casefold() in _DOWN:
-                return True
-    return False
+    sample = record.sample
+    return thumbs_down_in(sample.response.metadata) or thumbs_down_in(sample.item.metadata)
 
 
 def disagreement(record: Record) -> str | None:
@@ -228,3 +218,29 @@ def representatives(run: RunDir, metric: str, *, seed: int = 0, n_most: int = 40
     texts = [f"{unique[name].question} {unique[name].text}" for name in names]
     found = cluster(names, texts, load().encode(texts), seed=seed)
     return {one.representatives[0]: f"{one.name} ({one.n})" for one in found.clusters if one.representatives}
+
+
+def log_candidates(found: Iterable[LogQuestion], log: str) -> Iterator[Candidate]:
+    """Questions of a log, to be promoted into the golden set or rejected."""
+    for place, one in enumerate(found):
+        sample = one.sample
+        context = sample.response.context
+        yield Candidate(
+            run=log,
+            item=sample.item.id,
+            metric="golden",
+            source="log",
+            reason=one.reason,
+            payload={
+                "question": sample.item.question,
+                "answer": sample.response.answer,
+                "reference": sample.item.answer,
+                "tags": list(sample.item.tags),
+                "contexts": [
+                    {"id": c.id, "document": c.document, "rank": c.rank, "text": c.text} for c in context or ()
+                ],
+                "golden": {"metadata": {"from_log": log, "why": one.why}},
+            },
+            answer=response_fingerprint(sample.response),
+            priority=3.0 - place * 1e-4,
+        )

@@ -160,6 +160,20 @@ def _questions(parts: Prompt) -> dict[str, Any]:
     return {"id": parts.item, "noncommittal": bool(_DECLINES.search(said)), "questions": questions}
 
 
+def _golden_question(parts: Prompt) -> dict[str, Any]:
+    """A question about the first words of each passage, quoting its first sentence."""
+    quotes = []
+    for name, text in parts.passages.items():
+        lines = [line.strip() for line in text.splitlines() if len(words(line)) > 3]
+        if lines:
+            quotes.append({"passage": name, "quote": lines[-1]})
+    subject = " ".join(sorted({word for quote in quotes for word in words(quote["quote"])})[:8])
+    return {
+        "id": parts.item, "skip": not quotes, "question": f"What should one know about {subject}?",
+        "answer": " ".join(quote["quote"] for quote in quotes), "keywords": [], "quotes": quotes,
+    }  # fmt: skip
+
+
 _ANSWERS: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "split_claims": _claims,
     "support": _supports,
@@ -172,4 +186,5 @@ _ANSWERS: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "correctness": _single(_correctness),
     "relevance": _single(_relevance),
     "reverse_questions": _questions,
+    "golden_question": _golden_question,
 }
