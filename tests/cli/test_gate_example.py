@@ -34,7 +34,7 @@ def test_an_unchanged_system_passes(base: ragauge.Run, tmp_path: Path) -> None:
     assert result.verdict == "pass", [check.reason for check in result.checks if check.verdict != "pass"]
 
 
-@pytest.mark.parametrize("regression", [{"k": 1}, {"chunk_size": 80, "chunk_overlap": 0}])
+@pytest.mark.parametrize("regression", [{"k": 1}, {"chunk_size": 40, "chunk_overlap": 0}])
 def test_a_seeded_regression_fails_with_metric_size_and_questions(
     base: ragauge.Run, tmp_path: Path, regression: dict[str, int]
 ) -> None:
