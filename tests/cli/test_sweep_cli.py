@@ -375,7 +375,8 @@ def test_45_cells_killed_half_way_and_resumed_give_the_same_table(tmp_path: Path
         )
     )
     arguments = [sys.executable, "-m", "ragauge", "sweep", "sweep.yaml", "--quiet", "--json"]
-    whole = subprocess.run([*arguments, "--out", "whole"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    whole = subprocess.run([*arguments, "--out", "whole"], cwd=tmp_path, capture_output=True, text=True)
+    assert whole.returncode == 0, whole.stderr
     process = subprocess.Popen(
         [*arguments, "--out", "killed"],
         cwd=tmp_path,
@@ -384,13 +385,9 @@ def test_45_cells_killed_half_way_and_resumed_give_the_same_table(tmp_path: Path
         start_new_session=True,
     )
     directory = kill_when(process, tmp_path / "killed", n_rows=45 * 30 // 2)
-    resumed = subprocess.run(
-        [sys.executable, "-m", "ragauge", "sweep", "--resume", str(directory), "--quiet", "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    arguments = [sys.executable, "-m", "ragauge", "sweep", "--resume", str(directory), "--quiet", "--json"]
+    resumed = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
     expected, found = json.loads(whole.stdout), json.loads(resumed.stdout)
     assert len(found["cells"]) == found["n_complete"] == 45
     assert numbers(found) == numbers(expected)
