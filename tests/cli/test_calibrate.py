@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +205,47 @@ def test_a_damaged_calibration_file_is_said_in_the_note(run: RunDir, tmp_path: P
     note = calibration_note(run.path)
     assert note is not None
     assert "cannot be read" in note
+
+
+def test_the_same_labels_calibrate_several_judges(
+    run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {f"q{i:03}": {"faithfulness": float(i % 10 > 0)} for i in range(100)}
+    other = a_run(tmp_path / "runs", rows, metrics=[CARD], name="other", judge="another")
+    labels = some_labels(tmp_path / "labels.csv")
+    assert ragauge("calibrate", run.path, other.path, "--labels", labels, "--json") == 0
+    both = json.loads(capsys.readouterr().out)["runs"]
+    assert [(one["judge"], one["agreement"]["value"]) for one in both] == [("embedded", 0.9), ("another", 1.0)]
+
+
+def test_labels_of_another_fair_draw_count_when_they_say_so(
+    run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ragauge("calibrate", run.path, "--next", "10", "--simple")
+    capsys.readouterr()
+    plain = some_labels(tmp_path / "plain.csv")
+    assert ragauge("calibrate", run.path, "--labels", plain) == 0
+    assert "for_estimation" in capsys.readouterr().out
+    rows = [
+        {"id": f"q{i:03}", "label": "faithful" if i % 10 else "unfaithful", "for_estimation": "true"} for i in range(60)
+    ]
+    assert ragauge("calibrate", run.path, "--labels", write_csv(tmp_path / "said.csv", rows), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_labels"] == 60
+
+
+def test_calibrating_needs_no_database_and_reviewing_says_what_to_install(run: RunDir, tmp_path: Path) -> None:
+    labels = some_labels(tmp_path / "labels.csv")
+    start = "import sys; sys.modules['sqlalchemy'] = None; from ragauge.cli.main import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{start}main(['calibrate', {str(run.path)!r}, '--labels', {str(labels)!r}])"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", f"{start}main(['review', 'stats', '--queue', {str(tmp_path / 'q.sqlite')!r}])"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "ragauge[review]" in done.stderr

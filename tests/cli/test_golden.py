@@ -81,6 +81,8 @@ def test_questions_are_generated_into_a_golden_file(place: Path) -> None:
 def test_a_model_that_is_not_there_is_said_at_once(place: Path) -> None:
     with pytest.raises(EndpointUnusable):
         call("generate", "5", "--model", "compatible:any@http://127.0.0.1:9/v1", "--to", "new.yaml")
+    with pytest.raises(SettingsError, match="cannot write questions"):
+        call("generate", "5", "--model", "embedded", "--to", "new.yaml")
     assert not Path("new.yaml").exists()
 
 

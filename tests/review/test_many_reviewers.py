@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ragauge.errors import StoreError
 from ragauge.review import open_queue
 from ragauge.review.items import Candidate
+from ragauge.review.stats import queue_stats
 
 pytestmark = pytest.mark.slow
 
@@ -112,3 +115,35 @@ def test_no_acknowledged_label_is_lost_when_reviewers_are_killed(where: str) -> 
         while (item := queue.next("late", budget=None)) is not None:
             queue.label(item.id, "late", "faithful")
     assert len(labelled(where, run)) == 150
+
+
+def test_a_day_over_postgresql_is_a_day_over_sqlite(postgres_url: str) -> None:
+    run = f"day-{os.getpid()}"
+    payload = {"question": "a\x00b\ud800 \u202e <script>"}
+    with open_queue(postgres_url) as queue:
+        made = [
+            Candidate(run=run, item=f"{run}-{place}", metric=run, source="asked", reason="\x00", payload=payload)
+            for place in range(3)
+        ]
+        assert queue.add(made) == 3
+        assert queue.add(made) == 0
+        assert queue.add([replace(made[0], design="bands-0", band="pass", probability=0.5, wanted=2)]) == 0
+        item = queue.next("ann", metric=run)
+        assert item is not None
+        assert item.payload == payload
+        first = queue.label(item.id, "ann", "faithful", note="\x00", edits={"answer": "42"})
+        assert queue.label(item.id, "ann", "faithful", note="\x00", edits={"answer": "42"}) == first
+        back = queue.undo("ann")
+        assert back is not None
+        assert back.id == item.id
+        queue.skip(item.id, "ann", "later")
+        other = queue.next("ann", metric=run)
+        assert other is not None
+        assert other.id != item.id
+        queue.label(other.id, "ann", "unfaithful", systematic="old versions")
+        found = queue_stats(queue)
+        assert found.patterns["old versions"] == (other.item,)
+        assert "ragauge@" in queue.where
+        assert {one.design for one in queue.items(run=run)} == {None, "bands-0"}
+    with pytest.raises(StoreError, match="cannot be used"):
+        open_queue(postgres_url.replace("/postgres", "/nothing"))

@@ -160,7 +160,7 @@ def main(path: Path) -> None:
     print(
         f"{len(cells)} cells: {len(JUDGES)} judges × prevalence {', '.join(map(str, PREVALENCE))} × n labels "
         f"{', '.join(map(str, N_HUMAN))} × N judged {', '.join(map(str, N_JUDGED))}; {REPEATS} draws each (standard "
-        "error of a coverage of 95 %: 0.5 points), nominal 95 %. *Labels alone*: Wilson's interval on the same labels.\n"
+        "error of a coverage of 95 %: 0.5 points), nominal 95 %. *Labels alone*: Wilson's interval on them.\n"
     )
     print("\n".join(table(cells)) + "\n")
     print("\n".join(by_judge(cells)) + "\n")

@@ -293,6 +293,11 @@ def _notes(units: Units, labelled: Sequence[Labelled], chosen: Chosen, table: Ta
         notes.append(f"Only {n_bad} failing answers are labelled: the sensitivity is known roughly at best.")
     if n >= FEW_LABELS and 0 < abs(_correlation(table)) < 1.0 / math.sqrt(n - 2):
         notes.append("The judge is hardly better than chance here: correcting it gains nothing over the labels alone.")
+    if draw.keys and any("not a random draw" in why for why in chosen.excluded):
+        notes.append(
+            "Draws are recorded for this run, so labels of other answers are left out. If those are a random draw of "
+            "their own, say so: a column `for_estimation` with `true`."
+        )
     if draw.stratified:
         notes.append(
             "Labels were drawn by bands of the judge's score; every figure weighs them by their probabilities."

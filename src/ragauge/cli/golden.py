@@ -78,23 +78,20 @@ def generate(n: int, model: str, target: Path, **options: Any) -> int:
     from ragauge.dataset.generate import Generator
     from ragauge.dataset.golden import load_golden
     from ragauge.dataset.promote import promote
-    from ragauge.judges.factory import Surroundings, make_judge, provider_stack
-    from ragauge.judges.judge_settings import read_settings
-    from ragauge.judges.llm.judge import LLMJudge
+    from ragauge.judges.factory import make_judge
     from ragauge.store.cache import SqliteCache
 
     index = _index(options["corpus"], options["config"], needed=True)
     assert index is not None
     cache = SqliteCache(Path(".ragauge/replies.sqlite"))
-    provider = provider_stack(read_settings({"name": model}), Surroundings(cache=cache, seed=options["seed"]))
+    writer = _writer(model, cache, options["seed"])
     asked = options["judge"] or "embedded"
     judge = None if asked == "none" else make_judge(asked, cache=cache)
     known = load_golden(target) if target.exists() else None
-    generator = Generator(provider, index, judge, _encoder(), seed=options["seed"])
+    generator = Generator(writer.provider, index, judge, _encoder(), seed=options["seed"])
     shares = {kind.strip(): 1.0 for kind in options["kinds"].split(",")} if options["kinds"] else None
 
     async def work() -> Any:
-        writer = LLMJudge(provider)  # for its preflight: is the model there at all?
         try:
             await writer.preflight()
             return await generator.write(
@@ -125,6 +122,19 @@ def generate(n: int, model: str, target: Path, **options: Any) -> int:
     for why, count in dropped.items():
         click.echo(f"  {count} dropped: {_plain(why)}")
     return 0
+
+
+def _writer(model: str, cache: Any, seed: int) -> Any:
+    """The language model that writes, with cache, retries and limits around it."""
+    from ragauge.errors import SettingsError
+    from ragauge.judges.factory import make_judge
+    from ragauge.judges.llm.judge import LLMJudge
+
+    made = make_judge(model, cache=cache, seed=seed)
+    inner = getattr(made, "inner", made)
+    if not isinstance(inner, LLMJudge):
+        raise SettingsError(f"{model!r} cannot write questions", hint="Name a language model: openai:NAME …")
+    return inner
 
 
 @command.command("from-logs")

@@ -6,7 +6,6 @@ leased to them until the lease ends. A label is acknowledged only after it is on
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 from ragauge.errors import MissingExtra, UnknownName, UsageError
 from ragauge.review.database import Database, items, labels, leases, skips
 from ragauge.review.items import Candidate, Label, ReviewConflict, ReviewItem
+from ragauge.review.rows import change_of, item_of, label_of, label_row, row_of, same_label
 from ragauge.text.normalise import clean
 
 try:
@@ -64,9 +64,9 @@ class Queue:
             for candidate in candidates:
                 known = connection.execute(sa.select(items).where(items.c.id == candidate.id)).first()
                 if known is None:
-                    connection.execute(items.insert().values(**_row(candidate, self.clock())))
+                    connection.execute(items.insert().values(**row_of(candidate, self.clock())))
                     n_new += 1
-                elif change := _change(candidate, known):
+                elif change := change_of(candidate, known):
                     changes.append((candidate.id, change))
         # One by one, so that nobody who is labelling ever waits for more than one item.
         for item_id, change in changes:
@@ -85,7 +85,7 @@ class Queue:
             own = self._leased(connection, name, now)
             if own is not None and (metric is None or own.metric == metric):
                 self._lease(connection, own.id, name, now)
-                return _item(own, now + self.lease_s)
+                return item_of(own, now + self.lease_s)
             if budget is not None and self._done_today(connection, name, now) >= budget:
                 return None
             passed: set[str] = set()
@@ -94,7 +94,7 @@ class Queue:
                 while (row := self._candidate(connection, name, now, passed, metric, skip)) is not None:
                     if self._room(connection, row, name, now):
                         self._lease(connection, row.id, name, now)
-                        return _item(row, now + self.lease_s)
+                        return item_of(row, now + self.lease_s)
                     passed.add(row.id)
         return None
 
@@ -127,7 +127,7 @@ class Queue:
             row = self._locked(connection, item_id)
             old = self._active(connection, item_id, name)
             if old is not None:
-                if _same(old, new):
+                if same_label(old, new):
                     return old
                 connection.execute(labels.update().where(labels.c.id == old.id).values(undone=now))
             elif not (second_opinion or adjudicate or self._room(connection, row, name, now)):
@@ -135,7 +135,7 @@ class Queue:
                     f"{_place(row)} is labelled, or somebody else is labelling it: yours ({said!r}) was not stored",
                     hint="Store it as a second opinion if you want both.",
                 )
-            connection.execute(labels.insert().values(**_label_row(new)))
+            connection.execute(labels.insert().values(**label_row(new)))
             connection.execute(leases.delete().where(leases.c.item_id == item_id, leases.c.reviewer == name))
             self._count(connection, item_id)
         return new
@@ -177,7 +177,7 @@ class Queue:
             connection.execute(leases.delete().where(leases.c.reviewer == name))
             if self._room(connection, row, name, now):
                 self._lease(connection, item_id, name, now)
-            return _item(row, now + self.lease_s)
+            return item_of(row, now + self.lease_s)
 
     def release(self, reviewer: str) -> None:
         """Give back whatever `reviewer` holds."""
@@ -188,12 +188,12 @@ class Queue:
         """The item that `reviewer` holds, if any."""
         with self.database.transaction() as connection:
             row = self._leased(connection, _named(reviewer), self.clock())
-            return None if row is None else _item(row)
+            return None if row is None else item_of(row)
 
     def get(self, item_id: str) -> ReviewItem:
         """One item; `UnknownName` when there is none."""
         with self.database.transaction() as connection:
-            return _item(self._locked(connection, item_id))
+            return item_of(self._locked(connection, item_id))
 
     def find(self, prefix: str) -> ReviewItem:
         """The item with this golden id, or whose own id is or begins with `prefix`, when there is exactly one."""
@@ -204,7 +204,7 @@ class Queue:
                 starts = sa.func.substr(items.c.id, 1, len(prefix)) == prefix
                 rows = connection.execute(query.where(starts)).all()
             if len(rows) == 1:
-                return _item(rows[0])
+                return item_of(rows[0])
             if rows:
                 raise UsageError(f"{prefix!r} fits several items", hint=f"One of: {', '.join(r.id for r in rows)}")
             known = connection.execute(sa.select(items.c.id).limit(1000)).scalars()
@@ -220,7 +220,7 @@ class Queue:
         with self.database.transaction() as connection:
             rows = connection.execute(query).all()
         for row in rows:
-            yield _item(row)
+            yield item_of(row)
 
     def labels(self, *, item_id: str | None = None, undone: bool = False) -> list[Label]:
         """Labels in the order in which they were given; those taken back only if asked for."""
@@ -230,7 +230,7 @@ class Queue:
         if not undone:
             query = query.where(labels.c.undone.is_(None))
         with self.database.transaction() as connection:
-            return [_label(row) for row in connection.execute(query)]
+            return [label_of(row) for row in connection.execute(query)]
 
     def done_today(self, reviewer: str) -> int:
         """How many labels `reviewer` has given since midnight UTC."""
@@ -307,7 +307,7 @@ class Queue:
             labels.c.item_id == item_id, labels.c.reviewer == reviewer, labels.c.undone.is_(None)
         )
         row = connection.execute(query).first()
-        return None if row is None else _label(row)
+        return None if row is None else label_of(row)
 
     def _count(self, connection: sa.Connection, item_id: str) -> None:
         active = labels.c.item_id == item_id, labels.c.undone.is_(None)
@@ -327,83 +327,6 @@ def _named(reviewer: str) -> str:
     if not name:
         raise UsageError(_BLANK, hint="--reviewer ann")
     return name
-
-
-def _text(value: str | None) -> str | None:
-    return None if value is None else clean(value)
-
-
-def _row(candidate: Candidate, now: float) -> dict[str, Any]:
-    if candidate.wanted < 1:
-        raise UsageError("an item wants at least one label")
-    return {
-        "id": candidate.id,
-        "run": clean(candidate.run),
-        "item": clean(candidate.item),
-        "repeat_no": candidate.repeat,
-        "target": _text(candidate.target),
-        "metric": candidate.metric,
-        "source": candidate.source,
-        "reason": clean(candidate.reason),
-        "payload": json.dumps(candidate.payload, allow_nan=False),
-        "answer": candidate.answer,
-        "judge": candidate.judge,
-        "cluster": _text(candidate.cluster),
-        "priority": candidate.priority,
-        "wanted": candidate.wanted,
-        "probability": candidate.probability,
-        "band": candidate.band,
-        "design": candidate.design,
-        "state": "open",
-        "n_labels": 0,
-        "created": now,
-    }
-
-
-def _change(candidate: Candidate, known: Any) -> dict[str, Any]:
-    change: dict[str, Any] = {}
-    if candidate.design is not None and known.design is None:
-        change |= {"design": candidate.design, "band": candidate.band, "probability": candidate.probability}
-    if candidate.wanted > known.wanted:
-        change |= {"wanted": candidate.wanted, "state": "open" if known.n_labels < candidate.wanted else known.state}
-    if candidate.priority > known.priority:
-        change |= {"priority": candidate.priority}
-    return change
-
-
-def _item(row: Any, lease_expires: float | None = None) -> ReviewItem:
-    data = dict(row._mapping)
-    data["repeat"] = data.pop("repeat_no")
-    data["payload"] = json.loads(data["payload"])
-    return ReviewItem(**data, lease_expires=lease_expires)
-
-
-def _label(row: Any) -> Label:
-    data = dict(row._mapping)
-    data["edits"] = json.loads(data["edits"]) if data["edits"] else None
-    data["adjudicated"] = bool(data["adjudicated"])
-    return Label(**data)
-
-
-def _label_row(label: Label) -> dict[str, Any]:
-    return {
-        "id": label.id,
-        "item_id": label.item_id,
-        "reviewer": label.reviewer,
-        "label": label.label,
-        "note": label.note,
-        "systematic": label.systematic,
-        "edits": json.dumps(label.edits, allow_nan=False) if label.edits else None,
-        "adjudicated": int(label.adjudicated),
-        "created": label.created,
-        "undone": label.undone,
-    }
-
-
-def _same(old: Label, new: Label) -> bool:
-    return (old.label, old.note, old.systematic, old.edits, old.adjudicated) == (
-        new.label, new.note, new.systematic, new.edits, new.adjudicated,
-    )  # fmt: skip
 
 
 def _place(row: Any) -> str:
