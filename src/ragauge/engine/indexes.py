@@ -18,7 +18,7 @@ from ragauge.errors import StoreError
 #: Settings of the reference pipeline that no vector depends on.
 _NO_VECTOR = frozenset(
     ("retrieval", "k", "candidates", "rrf_k", "rerank", "history", "generator", "refusal", "max_sentences",
-     "abstain_below", "language", "store", "embedding_cache")
+     "abstain_below", "language", "store", "embedding_cache", "expand", "n_queries", "model")
 )  # fmt: skip
 #: Values that make a pipeline of which only the chunks are wanted: nothing is loaded that vectors would need.
 _LIGHT = {"retrieval": "bm25", "rerank": "none", "generator": "none", "store": "memory"}
@@ -40,10 +40,13 @@ class IndexKeys:
         checked = read_settings({"corpus": settings.corpus, **fill_variables(values)})
         if checked.retrieval == "bm25":
             return None
-        parts = {name: value for name, value in values.items() if name not in _NO_VECTOR}
+        # Prefixes that a model writes depend on which model that is, so nothing of it can be left out.
+        described = values.get("prefix") == "contextual"
+        parts = {name: value for name, value in values.items() if described or name not in _NO_VECTOR}
         known = fingerprint([str(settings.base), settings.corpus, parts])
         if known not in self._known:
-            system: Any = make_system(with_system(settings, **_LIGHT))
+            light = {"store": "memory"} if described else _LIGHT | ({"expand": "none"} if "expand" in values else {})
+            system: Any = make_system(with_system(settings, **light))
             self._known[known] = system.index_fingerprint()
         return self._known[known]
 
@@ -127,6 +130,12 @@ class Relocated:
         info: SystemInfo = self._system.info()
         return info.model_copy(update={"settings": info.settings | {"store": self._store}})
 
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a run asks a system for (warnings, a check before the start)."""
+        if name.startswith("_"):  # before `__init__`, and for copying
+            raise AttributeError(name)
+        return getattr(self._system, name)
+
     async def respond(self, question: Question, /, *, context: RetrievedContext | None = None) -> Response:
         """As the system does."""
         response: Response = await self._system.respond(question, context=context)
@@ -145,11 +154,6 @@ class Relocated:
     async def prepare(self, questions: Sequence[Question]) -> None:
         """As the system does."""
         await self._system.prepare(questions)
-
-    def warnings(self) -> tuple[str, ...]:
-        """As the system does."""
-        found: tuple[str, ...] = self._system.warnings()
-        return found
 
     async def aclose(self) -> None:
         """As the system does."""

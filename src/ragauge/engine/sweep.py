@@ -229,20 +229,27 @@ def _goldens(settings: Sequence[Settings], part: Literal["dev", "test"] | None) 
 
 
 def _workers(how: How, settings: Sequence[Settings], n_jobs: int) -> tuple[bool, int]:
-    """Processes where judging keeps the processor busy, tasks in this process where it waits for an API.
+    """Processes where the work keeps the processor busy, tasks in this process where it waits for an API.
 
     Tasks share one judge, and with it its rate limits, its budget and its cache.
     """
-    local = all(_judges_here(one.judge) for one in settings)
+    local = all(_computes_here(one) for one in settings)
     n = max(1, min(how.workers or (_cores() if local else TASKS), n_jobs))
     if how.executor == "auto":
         return local and n > 1, n
     return how.executor == "processes", n
 
 
-def _judges_here(judge: Any) -> bool:
-    name = judge.get("name") if isinstance(judge, Mapping) else judge
-    return name in (None, "none", "None", "embedded") and not isinstance(judge, list)
+def _computes_here(settings: Settings) -> bool:
+    """Whether neither the judge nor the reference pipeline asks a language model behind an API."""
+    judge = settings.judge.get("name") if isinstance(settings.judge, Mapping) else settings.judge
+    kind, values = settings.system_kind()
+    asks = kind == "reference" and (
+        values.get("generator") not in (None, False, "extractive", "none")
+        or values.get("expand") not in (None, False, "none")
+        or values.get("prefix") == "contextual"
+    )
+    return judge in (None, "none", "None", "embedded") and not asks
 
 
 def _cores() -> int:
