@@ -252,14 +252,17 @@ class StaleGenerator(QuotingGenerator):
 
 
 def drop_second_part(world: World) -> None:
+    first: dict[str, list[str]] = {}
     second: dict[str, list[str]] = {}
     for item in world.golden:
         quotes = quotes_of(item)
         if len(quotes) > 1:
-            second[item.id] = [quote for quote in quotes[-1] if not any(quote in ones for ones in quotes[:-1])]
+            first[item.id] = [quote for ones in quotes[:-1] for quote in ones]
+            second[item.id] = [quote for quote in quotes[-1] if quote not in first[item.id]]
 
     def keep(question: Question, chunk: Any) -> bool:
-        return holder(second.get(question.id, []), [chunk]) is None
+        lost = holder(second.get(question.id, []), [chunk]) is not None
+        return not lost or holder(first[question.id], [chunk]) is not None
 
     world.keep = keep
 
@@ -434,17 +437,6 @@ def has_neighbours(*causes: str) -> Callable[[World, GoldenItem], set[str] | Non
     return expected
 
 
-def first_left(world: World, item: GoldenItem) -> set[str] | None:
-    """Only where a passage is left when the chunks with the last one are gone."""
-    quotes = quotes_of(item)
-    if len(quotes) < 2:
-        return None
-    lost = [quote for quote in quotes[-1] if not any(quote in ones for ones in quotes[:-1])]
-    left = [chunk for chunk in world.chunks if holder(lost, [chunk]) is None]
-    kept = any(holder(ones, left) is not None for ones in quotes[:-1])
-    return {"multi_hop_part_missing"} if lost and kept else None
-
-
 def several(*causes: str) -> Callable[[World, GoldenItem], set[str] | None]:
     return lambda world, item: set(causes) if len(item.evidence or ()) > 1 else None
 
@@ -463,7 +455,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("k too small", small_k, answerable("retrieved_low"), "larger_k"),
     Fault("junk chunks", junk, answerable("crowded_out"), "clean_corpus"),
     Fault("stale duplicates outrank", stale, answerable("stale_duplicate"), "remove_stale"),
-    Fault("multi-hop part missing", drop_second_part, first_left, "split_question"),
+    Fault("multi-hop part missing", drop_second_part, several("multi_hop_part_missing"), "split_question"),
     Fault("answering chunk missing", drop_answering_chunk, has_neighbours("chunk_missing"), "rechunk"),
     Fault("labels too coarse", coarse_labels, has_neighbours("label_too_coarse"), "label_chunks"),
     Fault("generator ignores its context", generator(Memory), memory, "grounding_prompt"),

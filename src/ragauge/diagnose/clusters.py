@@ -18,6 +18,8 @@ from ragauge.text.tokens import content_words, stem
 DISTANCE = 0.7
 #: Above this many, they are first gathered into small groups, and those are merged.
 EXACT = 1500
+#: … into at most this many.
+MOST_GROUPS = 600
 #: Groups smaller than this are no cluster: they are listed together as "others".
 SMALLEST = 2
 N_TERMS, N_REPRESENTATIVES = 4, 3
@@ -98,9 +100,12 @@ def _gathered(rows: np.ndarray, seed: int) -> np.ndarray:
         from sklearn.cluster import MiniBatchKMeans
     except ImportError:
         raise MissingExtra("scikit-learn", "clusters") from None
-    n_groups = min(EXACT, max(60, len(rows) // 25))
-    model = MiniBatchKMeans(n_groups, random_state=seed, batch_size=4096, n_init=1, max_iter=30)
-    groups = model.fit_predict(rows)
+    from threadpoolctl import threadpool_limits
+
+    n_groups = min(MOST_GROUPS, max(60, len(rows) // 25))
+    model = MiniBatchKMeans(n_groups, init="random", random_state=seed, batch_size=4096, n_init=1, max_iter=5)
+    with threadpool_limits(1):  # many small products: threads that wait for each other take longer than one
+        groups = model.fit_predict(rows)
     used = np.unique(groups)
     centres = np.stack([rows[groups == group].mean(axis=0) for group in used])
     centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)
