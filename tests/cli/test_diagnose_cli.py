@@ -108,9 +108,8 @@ def test_score_distributions_are_written_as_pictures(place: Path, tmp_path: Path
 
 
 def test_inspect_ranks_the_gold_chunk_in_every_list(place: Path) -> None:
-    found = json.loads(
-        call(inspect_verb, "When does the canteen open?", "--gold", "The canteen opens at noon.", "--json").stdout
-    )
+    asked = ("When does the canteen open?", "--gold", "The canteen opens at noon.")
+    found = json.loads(call(inspect_verb, *asked, "--json").stdout)
     (part,) = found["report"]["parts"]
     assert part["retrieved_at"] == 1
     lists = {one["name"]: one for one in found["inspection"]["lists"]}
