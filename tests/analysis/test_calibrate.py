@@ -79,9 +79,7 @@ def test_the_figures_of_a_table_are_those_computed_by_hand(run: RunDir) -> None:
 
 def test_the_corrected_rate_is_the_post_stratified_one(run: RunDir) -> None:
     manifest, units = by_hand(run)
-    truth = {
-        f"q{i:03}": 0.0 if i < 5 else 1.0 for i in range(60)
-    }  # 20 judged failing, 5 of them fail; 40 others fine
+    truth = {f"q{i:03}": 0.0 if i < 5 else 1.0 for i in range(60)}  # 20 judged failing, 5 of them fail; 40 others fine
     found = calibrate(manifest, units, labels_of(truth))
     assert found.corrected_rate is not None
     assert found.corrected_rate.value == pytest.approx(0.2 * 5 / 20)
@@ -216,6 +214,24 @@ def test_several_labels_on_one_question_widen_the_interval(tmp_path: Path) -> No
     assert rate.high is not None
     assert rate.high - rate.low > 0.3
     assert "widened" in rate.method
+
+
+def test_grades_give_a_corrected_mean_grade(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    grades = {f"q{i:03}": rng.choice((0.0, 0.25, 0.5, 1.0)) for i in range(300)}
+    values = {item: min(1.0, grade * 0.6 + 0.4) for item, grade in grades.items()}  # a lenient judge
+    manifest, units = by_hand(a_judged_run(tmp_path, values))
+    found = calibrate(
+        manifest, units, labels_of({f"q{i:03}": grades[f"q{i:03}"] for i in range(0, 300, 5)}, graded=True)
+    )
+    truth = sum(grades.values()) / 300
+    assert found.graded_mean is not None
+    assert found.graded_mean.low is not None
+    assert found.graded_mean.high is not None
+    assert found.graded_mean.low <= truth <= found.graded_mean.high
+    assert found.graded_mean.high - found.graded_mean.low < 0.12
+    plain = calibrate(manifest, units, labels_of({f"q{i:03}": 1.0 for i in range(40)}))
+    assert plain.graded_mean is None
 
 
 def test_a_judge_that_likes_long_answers_is_found_out(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ragauge.analysis.calibration import (
 )
 from ragauge.analysis.judge_checks import Family, bias_checks
 from ragauge.analysis.labels import Chosen, HumanLabel, Settled, UnitKey, choose, settle
-from ragauge.analysis.rates import corrected, labels_missing, raw_rate, weighted_table
+from ragauge.analysis.rates import corrected, graded_mean, labels_missing, raw_rate, weighted_table
 from ragauge.analysis.units import Band, Unit, Units
 from ragauge.core.run import Estimate, Manifest
 from ragauge.errors import UsageError
@@ -153,6 +153,7 @@ def _calibration(
         human_rate=human,
         corrected_rate=rate,
         refused=refused,
+        graded_mean=None if draw.stratified else graded_mean(units, labelled, level=level),
         n_more=labels_missing(rate, table.n, len(units.units), _correlation(weighted)),
         labels_worth=_worth(weighted, len(units.units)),
         dominant=_dominant(labelled),

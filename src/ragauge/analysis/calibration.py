@@ -78,7 +78,8 @@ class Recheck(Model):
 class Calibration(Model):
     """One metric, one judge, one run. All rates are failure rates.
 
-    `refused` says why there is no corrected rate. `n_more`: labels to ± 5 points (or to a rate at all).
+    `refused` says why there is no corrected rate. `graded_mean`: where people gave grades, the mean grade that they
+    would give all answers. `n_more`: labels to ± 5 points (or to a rate at all).
     `units`: what was labelled: item, repeat, target, answer, human failing, judge failing.
     """
 
@@ -105,6 +106,7 @@ class Calibration(Model):
     human_rate: Estimate | None = None
     corrected_rate: Estimate | None = None
     refused: str | None = None
+    graded_mean: Estimate | None = None
     n_more: int = 0
     labels_worth: float | None = None
     dominant: Dominant

@@ -12,6 +12,7 @@ from ragauge.core.run import Estimate
 from ragauge.stats.agreement import Table
 from ragauge.stats.correction import FEW_LABELS, Judged, corrected_rate, corrected_rate_stratified
 from ragauge.stats.intervals import cluster_standard_error, mean_interval, standard_error
+from ragauge.stats.prediction_powered import regression_mean
 from ragauge.stats.quantiles import two_sided_z
 
 if TYPE_CHECKING:
@@ -86,6 +87,34 @@ def _widened(estimate: Estimate, labelled: Sequence[Labelled]) -> Estimate:
             "method": f"{estimate.method}, widened {factor:.2f} × for several labels on one question",
         }
     )
+
+
+def graded_mean(units: Units, labelled: Sequence[Labelled], *, level: float = 0.95) -> Estimate | None:
+    """The mean grade (0 to 1, 1 good) that people would give all answers, from their grades on some of them.
+
+    The regression estimator with t(n − 2). None when people only said good or bad, with fewer than `FEW_LABELS` labels,
+    or where a question has several.
+    """
+    items = [one.unit.key[0] for one in labelled]
+    graded = any(one.value not in (0.0, 1.0) for one in labelled)
+    taken = {one.unit.key for one in labelled}
+    rest = [_good(units, unit.value) for unit in units.units if unit.key not in taken]
+    if not graded or len(labelled) < FEW_LABELS or len(rest) < 2 or len(set(items)) < len(items):
+        return None
+    found = regression_mean(
+        [one.value for one in labelled], [_good(units, one.unit.value) for one in labelled], rest, level=level
+    )
+    low, high = found.low, found.high
+    if low is None or high is None:
+        return found
+    return found.model_copy(update={"low": max(0.0, low), "high": min(1.0, high)})
+
+
+def _good(units: Units, value: float) -> float:
+    """A metric's value on the scale on which 1 is good and 0 bad."""
+    info = units.spec.info
+    share = (value - info.low) / (info.high - info.low)
+    return share if info.better == "higher" else 1.0 - share
 
 
 def weighted_table(labelled: Sequence[Labelled], units: Units, draw: Drawn) -> Table:

@@ -105,6 +105,7 @@ def _figures(one: Calibration) -> Table:
         ("failure rate, corrected by people", one.corrected_rate),
         ("failure rate, judge alone", one.raw_rate),
         ("failure rate, labels alone", one.human_rate),
+        *((("mean grade, corrected by people", one.graded_mean),) if one.graded_mean else ()),
         ("agreement", one.agreement),
         ("Cohen's kappa", one.kappa),
         ("sensitivity (failures that it finds)", one.sensitivity),
