@@ -22,6 +22,8 @@ WRONG = MetricInfo(
     name="wrong_abstention", title="W", needs=frozenset(), half="generation", better="lower", kind="rate"
 )
 
+HALF = (Verdict(id="c1", label="supported"), Verdict(id="c2", label="contradicted"))
+
 
 def manifest(*specs: tuple[str, MetricInfo], n_items: int | None = None, repeats: int = 1) -> Manifest:
     return Manifest(
@@ -128,15 +130,23 @@ def test_unverified_items_usage_latency_and_completeness_are_summed() -> None:
             ("gold chunk not retrieved (its document was)",),
         ),
         (
-            {"faithfulness": Scored(value=0.5, count=2, verdicts=(Verdict(id="c1", label="supported"), Verdict(id="c2", label="contradicted")))},
+            {"faithfulness": Scored(value=0.5, count=2, verdicts=HALF)},
             "bad",
             ("1 of 2 claims unsupported",),
         ),
         ({"correctness": Scored(value=0.5)}, "bad", ("partly right",)),
         ({"keyword_hits": Scored(value=0.5, details={"missing": ["--max"]})}, "bad", ("missing: --max",)),
-        ({"faithfulness": unscored(Reason.JUDGE_UNPARSEABLE)}, "unknown", ("faithfulness not scored: judge_unparseable",)),
+        (
+            {"faithfulness": unscored(Reason.JUDGE_UNPARSEABLE)},
+            "unknown",
+            ("faithfulness not scored: judge_unparseable",),
+        ),
         ({"faithfulness": unscored(Reason.ABSTAINED)}, "unknown", ("nothing could be scored",)),
-        ({"wrong_abstention": Scored(value=1.0), "correctness": Scored(value=0.0)}, "bad", ("declined an answerable question",)),
+        (
+            {"wrong_abstention": Scored(value=1.0), "correctness": Scored(value=0.0)},
+            "bad",
+            ("declined an answerable question",),
+        ),
     ],
 )  # fmt: skip
 def test_a_row_is_good_bad_or_unknown_and_says_why(

@@ -79,7 +79,8 @@ def test_the_root_of_the_repository_holds_no_litter() -> None:
         pytest.skip("not a git checkout")
     top = {line.split("/")[0] for line in tracked.stdout.splitlines()}
     allowed = {
-        ".ci", ".gitignore", ".github", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
-        "README.md", "benchmarks", "design", "docs", "examples", "pyproject.toml", "scripts", "src", "tests", "validation",
+        ".ci", ".gitignore", ".github", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+        "NOTICE", "README.md", "benchmarks", "design", "docs", "examples", "pyproject.toml", "scripts", "src", "tests",
+        "validation",
     }  # fmt: skip
     assert top <= allowed

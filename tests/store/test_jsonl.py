@@ -42,7 +42,10 @@ def test_a_file_that_is_one_unfinished_line_becomes_empty(tmp_path: Path) -> Non
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    code = "import sys; from pathlib import Path; from ragauge.store.jsonl import JsonlWriter; JsonlWriter(Path(sys.argv[1]))"
+    code = (
+        "import sys; from pathlib import Path; from ragauge.store.jsonl import JsonlWriter; "
+        "JsonlWriter(Path(sys.argv[1]))"
+    )
     with JsonlWriter(path):
         other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
     assert other.returncode != 0
