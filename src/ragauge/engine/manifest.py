@@ -66,7 +66,7 @@ def check_same_run(old: Manifest, new: Manifest) -> None:
         "the golden set or the recorded outputs": (old.dataset.fingerprint, new.dataset.fingerprint),
         "the system under test": (old.system.fingerprint, new.system.fingerprint),
         "the judge": (old.judge and old.judge.fingerprint, new.judge and new.judge.fingerprint),
-        "the metrics": ([spec.model_dump() for spec in old.metrics], [spec.model_dump() for spec in new.metrics]),
+        "the metrics": (_specs(old), _specs(new)),
         "the seed": (old.seed, new.seed),
         "the number of repeats": (old.repeats, new.repeats),
     }
@@ -76,6 +76,11 @@ def check_same_run(old: Manifest, new: Manifest) -> None:
             f"cannot resume {old.run}: {', '.join(changed)} changed since it began",
             hint="Put it back, or start a new run and compare the two.",
         )
+
+
+def _specs(manifest: Manifest) -> list[dict[str, Any]]:
+    """The metrics as they stand on disk, where a tuple among the parameters has become a list."""
+    return [spec.model_dump(mode="json") for spec in manifest.metrics]
 
 
 def _versions() -> dict[str, str]:
