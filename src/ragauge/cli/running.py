@@ -30,16 +30,29 @@ def print_run(run: Any, *, as_json: bool, rows: bool) -> None:
     """The report on stdout (or one JSON document), the directory last on stderr."""
     from ragauge.report.document import row_documents
 
+    note = _calibration(run)
     if as_json:
-        emit_json(run.to_dict(), row_documents(run.rows()) if rows else None)
+        document = run.to_dict() | ({"calibration": note} if note else {})
+        emit_json(document, row_documents(run.rows()) if rows else None)
     else:
         from ragauge.report.terminal import run_report, stdout_console
 
         console = stdout_console()
         console.print(run_report(run.path, run.manifest, run.summary, run.diagnosis))
+        if note:
+            console.print(f"\n{note}", markup=False)
         if rows:
             print_rows(run, console)
     click.echo(str(run.path), err=True)
+
+
+def _calibration(run: Any) -> str | None:
+    """What people's labels say of this run's judge, and whether that still holds; None where there are none."""
+    if not any((run.path / "calibration").glob("*.json")) and not (run.path.parent / "calibration.json").exists():
+        return None
+    from ragauge.review.calibrating import calibration_note
+
+    return calibration_note(run.path)
 
 
 def print_rows(run: Any, console: Any) -> None:
