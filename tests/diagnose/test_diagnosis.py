@@ -22,7 +22,7 @@ from ragauge.core.score import Scored, unscored
 from ragauge.core.system import SystemInfo
 from ragauge.diagnose.counterfactuals import FILE, read_counterfactuals
 from ragauge.diagnose.diagnosis import diagnose_rows
-from ragauge.diagnose.distributions import distributions
+from ragauge.diagnose.distributions import distributions, drift
 from ragauge.diagnose.history import bottleneck, history
 from ragauge.errors import Reason, StoreError
 from ragauge.report import diagnosis as report
@@ -178,6 +178,21 @@ def test_an_older_copy_before_a_newer_one_is_counted_where_chunks_have_dates() -
     found = distributions([row.model_copy(update={"sample": row.sample.model_copy(update={"response": response})})])
     check = next(check for check in found.checks if check.name == "older_first")
     assert check.questions == ("q1",)
+
+
+def test_drift_of_the_best_scores_is_tested_against_another_run() -> None:
+    now = [a_record(n, True, 1.0) for n in range(30)]
+    low = []
+    for row in now:
+        context = RetrievedContext(chunks=(chunk("x#1", 1, 0.2),))
+        response = row.sample.response.model_copy(update={"context": context})
+        low.append(row.model_copy(update={"sample": row.sample.model_copy(update={"response": response})}))
+    same, moved = drift(now, now), drift(now, low)
+    assert same is not None
+    assert not same.drifted
+    assert moved is not None
+    assert moved.drifted
+    assert drift(now, []) is None
 
 
 def test_sparklines_show_what_is_there() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--counterfactual", is_flag=True, help="Ask the system again about failing rows, under other conditions.")
 @click.option("--rows", is_flag=True, help="Show every failing row with its evidence.")
 @click.option("--clusters", "with_clusters", is_flag=True, help="Show failures that belong together.")
-@click.option("--against", metavar="RUN", help="An earlier run: which clusters are new, grown, gone (with --clusters).")
+@click.option("--against", metavar="RUN", help="An earlier run: which clusters are new, grown, gone.")
 @click.option("--scores", is_flag=True, help="Show the distribution of the retrieval scores.")
 @click.option(
     "--svg", type=click.Path(path_type=Path, file_okay=False), help="Write the score distributions into this folder."
@@ -53,9 +53,15 @@ def command(run: str | None, base: Path, as_json: bool, **flags: Any) -> int:
     scores = _scores(opened) if flags["scores"] or flags["svg"] is not None else None
     if flags["svg"] is not None:
         _write_svg(flags["svg"], scores)
+    moved = None
+    if scores is not None and flags["against"] is not None:
+        from ragauge.diagnose.distributions import drift
+
+        moved = drift(opened.records(), find_run(flags["against"], base).records())
     if as_json:
-        emit_json(report.document(opened.path, found, findings, clusters, scores))
+        emit_json(report.document(opened.path, found, findings, clusters, scores, moved))
         return 0
+    from ragauge.report.distributions import drift_line
     from ragauge.report.distributions import terminal as show_scores
     from ragauge.report.terminal import stdout_console
 
@@ -67,6 +73,8 @@ def command(run: str | None, base: Path, as_json: bool, **flags: Any) -> int:
     if scores is not None:
         console.print()
         console.print(show_scores(scores))
+        if flags["against"] is not None:
+            console.print(drift_line(moved))
     return 0
 
 

@@ -15,6 +15,7 @@ from ragauge.core.sample import RetrievedChunk, Sample
 from ragauge.diagnose.dip import dip_test
 from ragauge.diagnose.passages import SAME, copies_within, covered, similarity
 from ragauge.diagnose.separation import auroc, overlap
+from ragauge.stats.drift import kolmogorov_smirnov
 from ragauge.stats.intervals import proportion_interval
 from ragauge.stats.paired import bounded_difference_interval
 
@@ -84,6 +85,48 @@ class Distributions(Model):
     rerank: RerankGain | None = None
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = Field(default=())
+
+
+class Drift(Model):
+    """Whether the best score of each question is distributed as it was in another run (D5: semantic drift).
+
+    Two-sample Kolmogorov–Smirnov; `drifted` at p < 0.001. Scores of different retrievers cannot be compared.
+    """
+
+    n: int
+    n_before: int
+    mean: float
+    mean_before: float
+    statistic: float
+    p: float
+    drifted: bool
+
+
+def drift(records: Iterable[Record], earlier: Iterable[Record]) -> Drift | None:
+    """The best retrieved score of each question, now against earlier; None where one run has no scores."""
+    now, before = _top_scores(records), _top_scores(earlier)
+    if not now or not before:
+        return None
+    test = kolmogorov_smirnov(now, before)
+    return Drift(
+        n=len(now),
+        n_before=len(before),
+        mean=sum(now) / len(now),
+        mean_before=sum(before) / len(before),
+        statistic=test.statistic if test.statistic is not None else 0.0,
+        p=test.p,
+        drifted=test.p < 0.001,
+    )
+
+
+def _top_scores(records: Iterable[Record]) -> list[float]:
+    found = []
+    for record in records:
+        context = record.sample.response.context
+        scores = [chunk.score for chunk in context or () if chunk.score is not None]
+        if record.sample.repeat == 0 and scores:
+            found.append(max(scores))
+    return found
 
 
 @dataclass

@@ -84,7 +84,7 @@ class Facts:
     parts: tuple[Part, ...]
     level: Literal["chunk", "doc"] | None
     k: int
-    crowd: float
+    hubs: frozenset[str]
     tried: Mapping[str, Counterfactual]
     thresholds: Thresholds
 
@@ -128,6 +128,12 @@ class Facts:
         if refusal is None or response.abstained is False:
             return "answered"
         return "partial" if refusal.partial else "declined"
+
+    @cached_property
+    def crowd(self) -> float:
+        """The share of the retrieved places that copies, chunks without content, or hubs take."""
+        context = self.sample.response.context
+        return crowd(context.chunks if context is not None else (), self.hubs)
 
     @property
     def correct(self) -> bool | None:
@@ -215,13 +221,12 @@ def read_facts(
     level: Literal["chunk", "doc"] | None = (
         "chunk" if sample.labels.chunks is not None else "doc" if sample.labels.documents is not None else None
     )
-    chunks = context.chunks if context is not None else ()
     return Facts(
         record=record,
         parts=tuple(_parts(sample, run, tried)) if context is not None else (),
         level=level,
         k=max(len(context.ids), 1) if context is not None else 1,
-        crowd=crowd(chunks, run.hubs),
+        hubs=run.hubs,
         tried=tried,
         thresholds=thresholds,
     )

@@ -22,7 +22,12 @@ _HALF = {"retrieval": "retrieval", "generation": "generation", "data": "data", "
 
 
 def document(
-    path: Path, found: Diagnosis, findings: Sequence[Finding], clusters: Clusters | None, scores: Any = None
+    path: Path,
+    found: Diagnosis,
+    findings: Sequence[Finding],
+    clusters: Clusters | None,
+    scores: Any = None,
+    drift: Any = None,
 ) -> dict[str, Any]:
     """One JSON document: the diagnosis, the findings of the matrix, clusters, distributions."""
     return {
@@ -33,6 +38,7 @@ def document(
         if clusters is not None
         else None,
         "distributions": scores.model_dump(mode="json") if scores is not None else None,
+        "drift": drift.model_dump(mode="json") if drift is not None else None,
     }
 
 

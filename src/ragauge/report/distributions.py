@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from ragauge.diagnose.distributions import Distributions, Histogram, ListScores
+from ragauge.diagnose.distributions import Distributions, Drift, Histogram, ListScores
 from ragauge.report.diagnosis import share
 from ragauge.report.svg import Plot, Point, Series, plot
 from ragauge.report.words import interval
@@ -52,6 +52,18 @@ def terminal(found: Distributions) -> Group:
             parts.append(Text(f"{check.what.capitalize()}: {share(check.share)}" + (f" ({shown})" if shown else "")))
     parts += [Text(f"Note: {note}.", style="dim") for note in found.notes]
     return Group(*parts)
+
+
+def drift_line(found: Drift | None) -> Text:
+    """Whether the best scores have moved since another run."""
+    if found is None:
+        return Text("Drift of the best scores: not checked, one of the runs has no scores.", style="dim")
+    told = "they have moved" if found.drifted else "no drift to be seen"
+    return Text(
+        f"Best score of each question: mean {found.mean_before:.3f} before, {found.mean:.3f} now; {told} "
+        f"(Kolmogorov–Smirnov p = {found.p:.4f}, alarm below 0.001).",
+        style="yellow" if found.drifted else "",
+    )
 
 
 def _list(one: ListScores) -> list[Text]:
