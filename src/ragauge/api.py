@@ -22,7 +22,7 @@ from ragauge.core.system import System
 from ragauge.dataset.golden import GoldenSet, load_golden
 from ragauge.dataset.recorded import read_samples
 from ragauge.diagnose.matrix import diagnose
-from ragauge.engine.parts import make_judge, make_system
+from ragauge.engine.parts import Shared, make_judge, make_system
 from ragauge.engine.plan import known_metrics
 from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
 from ragauge.engine.settings import RunSettings, Settings
@@ -161,7 +161,7 @@ def run(
 ) -> Run:
     """Ask a system every golden question and score what it answers. `system` None: the one that the settings name."""
     known = golden if isinstance(golden, GoldenSet) else load_golden(golden)
-    made = run_blocking(run_system(known, _as_system(system, options.settings), options, watcher or Silent()))
+    made = run_blocking(run_system(known, _as_system(system, options), options, watcher or Silent()))
     return finish(made)
 
 
@@ -175,10 +175,12 @@ def make_options(
     resume: RunDir | None = None,
     retry_errors: bool = False,
     shown_settings: dict[str, Any] | None = None,
+    dry: bool = False,
 ) -> Options:
-    """Settings → options: thresholds resolved, judge made."""
+    """Settings → options: thresholds resolved, judge made. `dry`: models are not asked, only counted (`forecast`)."""
     thresholds = resolve_thresholds(settings.thresholds, known_metrics())
-    made = judge if judge is not None and not isinstance(judge, str) else make_judge(settings)
+    shared = Shared(settings, dry=dry)
+    made = judge if judge is not None and not isinstance(judge, str) else make_judge(settings, shared)
     return Options(
         settings=settings,
         thresholds=thresholds.model_dump(mode="json"),
@@ -189,6 +191,7 @@ def make_options(
         retry_errors=retry_errors,
         name=name,
         shown_settings=shown_settings,
+        shared=shared,
     )
 
 
@@ -205,9 +208,9 @@ def open_run(reference: str | os.PathLike[str] | None = None, base: str | os.Pat
     return Run(directory, summarise(directory.manifest, directory.records()))
 
 
-def _as_system(system: Any, settings: Settings) -> System:
+def _as_system(system: Any, options: Options) -> System:
     if system is None:
-        return make_system(settings)
+        return make_system(options.settings, options.shared)
     if isinstance(system, System):
         return system
     if callable(system):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 
@@ -90,3 +91,35 @@ class Provider(Protocol):
     async def complete(self, request: Request, /) -> Reply:
         """Send `request` and give back what the model said."""
         ...
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A model as a system uses it: its provider with everything around it, and how it is to be asked."""
+
+    @property
+    def provider(self) -> Provider:
+        """The API with cache, retries, limits … around it."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling:
+        """How replies are drawn."""
+        ...
+
+    @property
+    def prompts(self) -> Path | None:
+        """The folder of the project's own prompts."""
+        ...
+
+    async def preflight(self) -> None:
+        """`EndpointUnusable` when the model cannot serve at all."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        ...
+
+
+#: A model's name or settings → the model. What systems are built with, so that they need not know any client.
+ModelFor = Callable[[str | Mapping[str, Any]], LanguageModel]

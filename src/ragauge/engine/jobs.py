@@ -14,7 +14,7 @@ from ragauge.core.run import Record
 from ragauge.core.system import System
 from ragauge.dataset.golden import GoldenSet, load_golden
 from ragauge.engine.indexes import Relocated, Shelf, build_index, with_system
-from ragauge.engine.parts import make_judge, make_system
+from ragauge.engine.parts import Shared, make_judge, make_system
 from ragauge.engine.run import Options, run_system
 from ragauge.engine.settings import Settings
 from ragauge.judges.layers import aclose, preflight
@@ -116,12 +116,17 @@ class Bench:
 
     shelf: Shelf
     judges: dict[str, Lent | None] = field(default_factory=dict)
+    _shared: dict[str, Shared] = field(default_factory=dict)
+
+    def shared(self, settings: Settings) -> Shared:
+        """One cache, budget and limiter for the models of all cells of a judge setting."""
+        return self._shared.setdefault(_judging(settings), Shared(settings))
 
     def judge(self, settings: Settings) -> Judge | None:
         """One judge per judge setting, so that its limits, its cache and its memory are shared by all cells."""
-        key = fingerprint([settings.model_dump(mode="json", include={"judge"}), str(settings.base), settings.run.seed])
+        key = _judging(settings)
         if key not in self.judges:
-            judge = remembering(make_judge(settings))
+            judge = remembering(make_judge(settings, self.shared(settings)))
             self.judges[key] = None if judge is None else Lent(judge)
         return self.judges[key]
 
@@ -132,6 +137,10 @@ class Bench:
                 await aclose(judge.inner)
         self.judges.clear()
         self.shelf.close()
+
+
+def _judging(settings: Settings) -> str:
+    return fingerprint([settings.model_dump(mode="json", include={"judge"}), str(settings.base), settings.run.seed])
 
 
 def remembering(judge: Judge | None) -> Judge | None:
@@ -156,6 +165,7 @@ async def do(job: Job, bench: Bench, told: Told) -> Done:
         settings=job.settings,
         thresholds=job.thresholds,
         judge=bench.judge(job.settings),
+        shared=bench.shared(job.settings),
         out=job.out,
         resume=RunDir.open(job.resume) if job.resume is not None else None,
         retry_errors=job.retry_errors,
@@ -173,10 +183,11 @@ def asked(settings: Settings, part: Literal["dev", "test"] | None) -> GoldenSet:
 
 
 async def _system(job: CellJob, bench: Bench) -> tuple[System, int]:
+    shared = bench.shared(job.settings)
     if job.folder is None:
-        return make_system(job.settings), 0
+        return make_system(job.settings, shared), 0
     _, values = job.settings.system_kind()
-    inner = make_system(with_system(job.settings, store=str(bench.shelf.take(job.folder))))
+    inner = make_system(with_system(job.settings, store=str(bench.shelf.take(job.folder))), shared)
     system = Relocated(inner, str(values.get("store", "memory")))
     try:
         return system, await system.build_index()

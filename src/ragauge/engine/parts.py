@@ -1,4 +1,4 @@
-"""Settings → the objects they name: the system under test and the judge."""
+"""Settings → the objects they name: the system under test, the judge, and what their models share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from ragauge.core.system import System
 from ragauge.engine.settings import Settings, fill_variables
 from ragauge.errors import SettingsError
 from ragauge.judges.factory import judge_from_settings
+from ragauge.judges.models import model_for
+from ragauge.judges.surroundings import Surroundings, split_spec, surroundings
 from ragauge.registry import load
 
 #: Settings of systems that are paths: relative ones are taken from the settings file's folder.
@@ -18,7 +20,28 @@ _PATHS = ("corpus", "path", "file")
 REPLIES = ".ragauge/replies.sqlite"
 
 
-def make_system(settings: Settings) -> System:
+class Shared:
+    """What the models of a run share, judge and system alike, made when the first of them needs it.
+
+    `dry`: nothing is sent or written, calls are only added up.
+    """
+
+    def __init__(self, settings: Settings, *, dry: bool = False) -> None:
+        self._settings, self.dry = settings, dry
+        self._made: Surroundings | None = None
+
+    def get(self) -> Surroundings:
+        """One cache, one budget, one limiter for each endpoint."""
+        if self._made is None:
+            settings = self._settings
+            _, shared = split_spec(fill_variables(settings.judge))
+            self._made = surroundings(
+                shared, settings.path(REPLIES), seed=settings.run.seed, base=settings.base, dry=self.dry
+            )
+        return self._made
+
+
+def make_system(settings: Settings, shared: Shared | None = None) -> System:
     """The system that `system:` names. The reference pipeline reads `corpus:` unless it has its own."""
     kind, values = settings.system_kind()
     values = fill_variables(values)
@@ -32,16 +55,23 @@ def make_system(settings: Settings) -> System:
     for name in _PATHS:
         if isinstance(values.get(name), str):
             values[name] = str(Path(settings.path(values[name])))
-    system: System = load("systems", kind)(values)
-    return system
+    build = load("systems", kind)
+    if kind != "reference":
+        system: System = build(values)
+        return system
+    own = shared or Shared(settings)
+    reference: System = build(values, model_for=lambda spec: model_for(own.get())(spec))
+    return reference
 
 
-def make_judge(settings: Settings) -> Judge | None:
+def make_judge(settings: Settings, shared: Shared | None = None) -> Judge | None:
     """The judge that `judge:` names; None for `none`."""
     spec: Any = fill_variables(settings.judge)
-    if spec in (None, "none", "None"):
+    who, _ = split_spec(spec)
+    name = who.get("name") if isinstance(who, dict) else who
+    if name in (None, "none") and not (isinstance(who, dict) and "jury" in who):
         return None
-    if spec == "embedded":
+    if name == "embedded":
         judge: Judge = load("judges", "embedded")()
         return judge
-    return judge_from_settings(spec, settings.path(REPLIES), seed=settings.run.seed, base=settings.base)
+    return judge_from_settings(spec, settings.path(REPLIES), around=(shared or Shared(settings)).get())

@@ -20,9 +20,11 @@ from ragauge.dataset.golden import GoldenSet
 from ragauge.dataset.validate import check_labels
 from ragauge.engine.execute import Execution, Job, Progress, execute
 from ragauge.engine.manifest import check_same_run, make_manifest
+from ragauge.engine.parts import Shared
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
 from ragauge.engine.settings import Settings
 from ragauge.errors import InputError
+from ragauge.judges.families import same_family_warnings
 from ragauge.judges.layers import aclose, preflight
 from ragauge.store.rundir import RowIndex, RunDir
 
@@ -58,7 +60,9 @@ class Silent:
 
 @dataclass(frozen=True)
 class Options:
-    """What is common to both ways. `expected`: the golden set that recorded outputs were joined to."""
+    """What is common to both ways. `expected`: the golden set that recorded outputs were joined to. `shared`: what the
+    models of judge and system have in common.
+    """
 
     settings: Settings
     thresholds: dict[str, Any]
@@ -70,6 +74,7 @@ class Options:
     name: str = "run"
     shown_settings: dict[str, Any] | None = None
     expected: GoldenSet | None = None
+    shared: Shared | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,8 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
     settings = options.settings
     golden = golden.filter(tags=settings.run.tags, limit=settings.run.limit)
     try:
+        await preflight(system)  # its models describe chunks while the index is built
+        await preflight(options.judge)
         await _build(system, watcher)
         corpus = CorpusIndex.from_chunks(system.corpus()) if isinstance(system, HasCorpus) else None
         if corpus is not None:
@@ -106,7 +113,8 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
         info = system.info()
         k = info.settings.get("k")
         plan = plan_metrics(settings.metrics, supply, options.judge, k if isinstance(k, int) else 5)
-        manifest = _manifest(options, golden.info(), info, plan, (*golden.notes, *_warnings(system)))
+        notes = (*golden.notes, *_warnings(system), *same_family_warnings(options.judge, [info.model]))
+        manifest = _manifest(options, golden.info(), info, plan, notes)
         await _prepare(system, golden.items, watcher)
         jobs = [Job(index, item, repeat) for repeat in range(settings.run.repeats) for index, item in enumerate(golden)]
 
@@ -116,6 +124,7 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
         execution = Execution(plan, system, labels, settings.run.concurrency, settings.run.timeout_s)
         return await _carry_out(execution, manifest, jobs, len(jobs), options, watcher)
     finally:
+        await aclose(options.judge)
         if isinstance(system, Closes):
             await system.aclose()
 
@@ -125,6 +134,7 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
     settings = options.settings
     supply = Supply()
     items: dict[str, str] = {}
+    models: dict[str, None] = {}
     answers = hashlib.sha256()
     n_verified = n_samples = 0
     for sample in _chosen(samples, settings):
@@ -133,6 +143,8 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
         answers.update(sample.response.model_dump_json(exclude_defaults=True).encode())
         n_verified += sample.item.verified
         n_samples += 1
+        if sample.response.model is not None:
+            models[sample.response.model] = None
     if not items:
         raise InputError("no sample is left to score", file=samples.name, hint="Check --tags and --limit.")
     plan = plan_metrics(settings.metrics, supply, options.judge)
@@ -149,7 +161,7 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
         items=items,
     )
     info = SystemInfo(name="recorded outputs", kind="replay", fingerprint=answers.hexdigest()[:16])
-    notes = tuple(samples.warnings)
+    notes = (*samples.warnings, *same_family_warnings(options.judge, list(models)))
     if missing:
         notes += (f"{len(missing)} golden items have no recorded output: each counts as a failed row",)
     manifest = _manifest(options, dataset, info, plan, notes)
@@ -215,7 +227,8 @@ async def _carry_out(
     execution: Execution, manifest: Manifest, jobs: Iterable[Job], n_total: int, options: Options, watcher: Watcher
 ) -> Made:
     try:
-        await preflight(options.judge)  # before anything is written: an endpoint that cannot serve leaves no run behind
+        if execution.system is None:  # before anything is written: an endpoint that cannot serve leaves no run behind
+            await preflight(options.judge)
         run = options.resume
         if run is None:
             run = RunDir.create(options.out, manifest)

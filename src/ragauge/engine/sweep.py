@@ -22,6 +22,7 @@ from ragauge.engine.parts import make_judge
 from ragauge.engine.run import run_blocking
 from ragauge.engine.settings import Settings
 from ragauge.errors import RunError, StoreError
+from ragauge.judges.surroundings import split_spec
 from ragauge.store.rundir import RunDir, run_name
 from ragauge.store.sweepdir import SweepCell, SweepDir, SweepManifest
 
@@ -242,14 +243,16 @@ def _workers(how: How, settings: Sequence[Settings], n_jobs: int) -> tuple[bool,
 
 def _computes_here(settings: Settings) -> bool:
     """Whether neither the judge nor the reference pipeline asks a language model behind an API."""
-    judge = settings.judge.get("name") if isinstance(settings.judge, Mapping) else settings.judge
+    who, _ = split_spec(settings.judge)
+    judge = who.get("name") if isinstance(who, Mapping) else who
+    jury = isinstance(who, Mapping) and "jury" in who
     kind, values = settings.system_kind()
     asks = kind == "reference" and (
         values.get("generator") not in (None, False, "extractive", "none")
         or values.get("expand") not in (None, False, "none")
         or values.get("prefix") == "contextual"
     )
-    return judge in (None, "none", "None", "embedded") and not asks
+    return not isinstance(judge, list) and judge in (None, "none", "embedded") and not jury and not asks
 
 
 def _cores() -> int:

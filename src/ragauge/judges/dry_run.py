@@ -6,13 +6,18 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ragauge.core.judge import count_usage
 from ragauge.core.provider import Endpoint, Reply, Request
+from ragauge.core.sample import Usage
 from ragauge.judges.wrappers.cached import cache_key
 from ragauge.judges.wrappers.priced import Price
 from ragauge.judges.wrappers.tokens import guess_prompt_tokens, guess_tokens
 from ragauge.store.cache import ReplyCache
 
 _REASON = "a reason of about fifteen words is what a model usually gives for one such verdict"
+_SENTENCE = "This is one sentence of {} that says what such a sentence usually says [1]."
+#: Sentences in a made-up text.
+_WRITTEN = {"answer": 3, "hyde": 4, "chunk_context": 2}
 
 
 @dataclass
@@ -52,9 +57,13 @@ class DryProvider:
         stored = None if self.cache is None else await self.cache.get(key)
         if stored is not None:
             self.forecast.cached_calls += 1
+            count_usage(Usage(cached_calls=1))
             return Reply(**json.loads(stored))
-        text = json.dumps(made_up(request))
-        if key not in self._seen:
+        said = made_up(request)
+        text = said if isinstance(said, str) else json.dumps(said)
+        if key in self._seen:
+            count_usage(Usage(cached_calls=1))
+        else:
             self._seen.add(key)
             self._count(request, guess_tokens(text))
         return Reply(text)
@@ -65,12 +74,19 @@ class DryProvider:
         forecast.by_task[request.task] += 1
         forecast.tokens_in += tokens_in
         forecast.tokens_out += tokens_out
-        if self.price is not None:
-            forecast.usd = (forecast.usd or 0.0) + self.price.of(tokens_in, tokens_out)
+        cost = None if self.price is None else self.price.of(tokens_in, tokens_out)
+        if cost is not None:
+            forecast.usd = (forecast.usd or 0.0) + cost
+        count_usage(Usage(calls=1, tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost))
 
 
-def made_up(request: Request) -> dict[str, object]:
+def made_up(request: Request) -> dict[str, object] | str:
     """A reply of the right form that means nothing."""
+    if request.task in _WRITTEN:
+        mark = request.user[-200:].encode("utf-8", "replace").hex()[:8]  # not the same words for every question
+        return f"{_SENTENCE.format(mark)} " * _WRITTEN[request.task]
+    if request.task in ("rewrite", "multi_query", "decompose"):
+        return {"id": request.ids[0], "queries": [f"What would the query number {i} be?" for i in range(request.count)]}
     if request.task == "probe":
         return {"id": request.ids[0]}
     if request.task == "split_claims":

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragauge.core.judge import Judge
 from ragauge.core.provider import Provider, Sampling
-from ragauge.errors import SettingsError, UnknownName
+from ragauge.errors import SettingsError, UnknownName, nearest
 from ragauge.judges.dry_run import DryProvider, Forecast
 from ragauge.judges.endpoints import Environment, base_provider, endpoint_of
 from ragauge.judges.judge_settings import JudgeSettings, read_settings
@@ -19,9 +18,11 @@ from ragauge.judges.jury import Jury, repeated
 from ragauge.judges.llm.exchange import Tally
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.shared import Shared
+from ragauge.judges.surroundings import SHARED, Spec, split_spec, surroundings
+from ragauge.judges.surroundings import Surroundings as Surroundings
 from ragauge.judges.wrappers.budgeted import Budget, Budgeted
 from ragauge.judges.wrappers.cached import Cached
-from ragauge.judges.wrappers.limited import Limited, Limiter, Limits
+from ragauge.judges.wrappers.limited import Limited, Limits
 from ragauge.judges.wrappers.priced import Priced, price_of
 from ragauge.judges.wrappers.retried import Retried, Retries
 from ragauge.judges.wrappers.timed import Timed
@@ -29,21 +30,6 @@ from ragauge.prompts.loader import check_folder
 from ragauge.store.cache import ReplyCache, open_cache
 
 KINDS = ("embedded", "openai", "azure", "anthropic", "compatible", "python", "crossencoder")
-
-Spec = str | Mapping[str, Any] | Sequence[Any]
-
-
-@dataclasses.dataclass(frozen=True)
-class Surroundings:
-    """What the judges of a run have in common. `forecast` given: nothing is sent, it is only added up."""
-
-    cache: ReplyCache | None = None
-    seed: int = 0
-    budget: Budget | None = None
-    prices: Mapping[str, Any] | None = None
-    prompts: Path | None = None
-    forecast: Forecast | None = None
-    environment: Environment | None = None
 
 
 def make_judge(
@@ -72,38 +58,20 @@ def make_judge(
     return _made(spec, around)
 
 
-def judge_from_settings(spec: Spec, replies: Path, *, seed: int = 0, base: Path | None = None) -> Judge:
-    """The judge that `judge:` in a settings file describes.
+def judge_from_settings(
+    spec: Spec | None, replies: Path, *, seed: int = 0, base: Path | None = None, around: Surroundings | None = None
+) -> Judge | None:
+    """The judge that `judge:` in a settings file describes; None for `none`.
 
-    Beside what `make_judge` reads, a mapping may hold `cache` (a file, a database URL, or false for none; the default
-    is the file `replies`) and `budget` (`{calls: …, tokens: …, usd: …}`). Relative paths start at `base`.
+    Beside what `make_judge` reads, a mapping may hold what all models of a run share (see `surroundings`), which
+    `around`, where given, has been made from already. `model` is another word for `name`.
     """
-    given = dict(spec) if isinstance(spec, Mapping) else {}
-    where, limits = given.pop("cache", True), given.pop("budget", None)
-    if where is False or str(given.get("name", spec)) == "embedded":
-        cache: str | Path | None = None
-    elif where is True or where is None:
-        cache = replies
-    elif isinstance(where, str):
-        cache = where if "://" in where else (base or Path()) / where
-    else:
-        raise SettingsError(f"judge: cache is a file, a database URL or false, not {where!r}")
-    if base is not None and isinstance(given.get("prompts"), str):
-        given["prompts"] = str(base / given["prompts"])
-    return make_judge(given if isinstance(spec, Mapping) else spec, cache=cache, seed=seed, budget=_budget(limits))
-
-
-def _budget(limits: Any) -> Budget | None:
-    if limits is None:
+    who, shared = split_spec(spec)
+    if who is None or (isinstance(who, Mapping) and who.get("name") == "none"):
         return None
-    known = {"calls": "max_calls", "tokens": "max_tokens", "usd": "max_usd"}
-    numbers = isinstance(limits, Mapping) and all(
-        name in known and isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-        for name, value in limits.items()
-    )
-    if not numbers or not limits:
-        raise SettingsError(f"judge: budget is {{calls, tokens, usd}}, each more than 0; found {limits!r}"[:300])
-    return Budget(**{known[name]: value for name, value in limits.items()})
+    if (who if isinstance(who, str) else isinstance(who, Mapping) and who.get("name")) == "embedded":
+        return _made(who, Surroundings())
+    return _made(who, around or surroundings(shared, replies, seed=seed, base=base))
 
 
 def _made(spec: Spec, around: Surroundings) -> Judge:
@@ -128,12 +96,14 @@ def _made(spec: Spec, around: Surroundings) -> Judge:
 
 
 def _jury(spec: Mapping[str, Any], around: Surroundings) -> Judge:
-    unknown = set(spec) - {"jury", "rule"}
     rule = spec.get("rule", "majority")
-    if unknown or rule not in ("majority", "mean"):
-        raise SettingsError(
-            f"a jury is given as {{jury: [judges], rule: majority or mean}}, not with {sorted(map(str, spec))}"
-        )
+    for key in spec:
+        if key not in ("jury", "rule"):
+            near = nearest(str(key), ("jury", "rule", *SHARED))
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known: jury, rule, {', '.join(SHARED)}."
+            raise SettingsError(f"judge: a jury has no key {str(key)!r}", hint=hint)
+    if rule not in ("majority", "mean"):
+        raise SettingsError(f"judge: rule is majority or mean, not {rule!r}")
     if not isinstance(spec["jury"], Sequence) or isinstance(spec["jury"], str):
         raise SettingsError("`jury` is a list of two to five judges")
     judges = [_made(one, around) for one in spec["jury"]]
@@ -183,7 +153,7 @@ def provider_stack(settings: JudgeSettings, around: Surroundings) -> Provider:
     stack = Priced(stack, price)
     stack = Timed(stack, settings.timeout_s)
     limits = Limits(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute)
-    stack = Limited(stack, Limiter(limits))
+    stack = Limited(stack, around.limiter(endpoint, limits))
     if around.budget is not None:
         stack = Budgeted(stack, around.budget, price)
     stack = Retried(stack, Retries(tries=settings.tries), around.seed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 _FAMILIES = {
     "openai": ("gpt", "o1", "o3", "o4", "chatgpt", "davinci", "text-davinci"),
     "anthropic": ("claude",),
@@ -52,3 +55,27 @@ def same_family_warning(judge_model: str, generator_model: str | None) -> str | 
         f"judge ({judge_model}) and generator ({generator_model}) are of one family ({family}): "
         "judges tend to favour it"
     )
+
+
+def same_family_warnings(judge: Any, generator_models: Sequence[str | None]) -> tuple[str, ...]:
+    """The warnings for a judge (each member of a jury) and the models that wrote the answers, each once."""
+    found = {
+        warning: None
+        for name in dict.fromkeys(_models(judge))
+        for model in generator_models
+        if (warning := same_family_warning(name, model)) is not None
+    }
+    return tuple(found)
+
+
+def _models(judge: Any) -> Iterator[str]:
+    """The names of the models behind a judge and whatever is wrapped around it."""
+    members = getattr(judge, "judges", None)
+    inner = getattr(judge, "inner", None)
+    if members:
+        for member in members:
+            yield from _models(member)
+    elif inner is not None:
+        yield from _models(inner)
+    elif judge is not None and judge.info().kind == "llm":
+        yield judge.info().name

@@ -54,9 +54,11 @@ class JudgeSettings(Model):
 def read_settings(given: Mapping[str, Any]) -> JudgeSettings:
     """The settings, or `SettingsError` naming the key, what was found and what would do."""
     known = list(JudgeSettings.model_fields)
+    if "model" in given and "name" not in given:
+        given = {"name" if key == "model" else key: value for key, value in given.items()}
     for key in given:
         if key not in known:
-            near = nearest(str(key), known)
+            near = nearest(str(key), [*known, "model", "cache", "budget", "jury"])
             hint = f"Did you mean {', '.join(map(repr, near))}?" if near else f"Known: {', '.join(known)}."
             raise SettingsError(f"judge: unknown key {str(key)!r}", hint=hint)
     try:

@@ -328,8 +328,10 @@ def prompt_of(body: Mapping[str, Any]) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def spoilt(said: dict[str, Any], fault: str | None) -> Any:
-    """`said` as a misbehaving model would say it."""
+def spoilt(said: dict[str, Any] | str, fault: str | None) -> Any:
+    """`said` as a misbehaving model would say it. Plain text cannot be malformed, and lacks no ids."""
+    if isinstance(said, str):
+        return said
     if fault == "malformed":
         text = json.dumps(said)
         return text[:-2] + ', "extra": [}' if len(text) > 2 else "{"

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragauge.testing.fake_llm_system_answers import written
+
 _PIECE = re.compile(r"<<([0-9a-f]{8}) ([a-z]+)(?: (\w+))?>>\n(.*?)\n<<\1>>", re.DOTALL)
 _TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(S\w+)(?: \[([\w ]*)\])?: (.*)$", re.MULTILINE)
@@ -53,9 +55,12 @@ def understand(prompt: str) -> Prompt:
     return found
 
 
-def answer(prompt: str) -> dict[str, Any]:
-    """The JSON that a well-behaved model would send back for one of our prompts."""
+def answer(prompt: str) -> dict[str, Any] | str:
+    """What a well-behaved model would send back for one of our prompts: JSON, or plain text where that is asked for."""
     parts = understand(prompt)
+    said: dict[str, Any] | str | None = written(parts.task, prompt, parts.texts, parts.passages, parts.item, overlap)
+    if said is not None:
+        return said
     make = _ANSWERS.get(parts.task)
     return make(parts) if make else {"reply": "I have nothing to say to that.", "id": parts.item}
 

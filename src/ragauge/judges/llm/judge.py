@@ -10,18 +10,12 @@ from typing import Any, TypeVar, cast
 
 from ragauge.core.judge import JudgeInfo, Task
 from ragauge.core.model import Model, fingerprint
-from ragauge.core.provider import Provider, Request, Sampling
+from ragauge.core.provider import Provider, Sampling
 from ragauge.core.tasks import TASKS
-from ragauge.errors import (
-    EndpointUnusable,
-    JudgeUnavailable,
-    JudgeUnsupported,
-    SampleError,
-    TimedOut,
-)
+from ragauge.errors import JudgeUnsupported
 from ragauge.judges.llm import answering
 from ragauge.judges.llm.answering import ANSWERS
-from ragauge.judges.llm.codes import codes
+from ragauge.judges.llm.checking import close_provider, preflight_provider
 from ragauge.judges.llm.exchange import Conversation, Tally
 from ragauge.judges.llm.forms import kind_of, shape_of
 from ragauge.prompts import Prompt, load
@@ -108,35 +102,8 @@ class LLMJudge:
 
         Free where the endpoint lists its models. Otherwise one small call, which the cache keeps like any other.
         """
-        check = _find(self.provider, "preflight")
-        if check is None or await check():
-            return
-        prompt = load("probe")
-        item = codes("T", 1, self.provider.endpoint.label)[0]
-        rendered = prompt.render(item=item)
-        request = Request(
-            task="probe", system=rendered.system, user=rendered.user, prompt_sha256=prompt.sha256,
-            shape=shape_of("probe", "probe", ()), sampling=self.sampling, ids=(item,),
-        )  # fmt: skip
-        try:
-            await self.provider.complete(request)
-        except (JudgeUnavailable, TimedOut) as problem:
-            raise EndpointUnusable(problem.message, hint=problem.hint) from None
-        except SampleError:
-            return  # the budget has no room for a probe: the first sample will say so
+        await preflight_provider(self.provider, self.sampling)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop. The judge can be used again, in this loop or another."""
-        close = _find(self.provider, "aclose")
-        if close is not None:
-            await close()
-
-
-def _find(provider: Provider, name: str) -> Any:
-    """The attribute `name` of the outermost layer of the stack that has it."""
-    layer: Any = provider
-    while layer is not None:
-        if hasattr(layer, name):
-            return getattr(layer, name)
-        layer = getattr(layer, "inner", None)
-    return None
+        await close_provider(self.provider)

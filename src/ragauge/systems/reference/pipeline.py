@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 
 from ragauge.core.model import fingerprint
-from ragauge.core.sample import Chunk, Question, Response, RetrievedContext
+from ragauge.core.provider import LanguageModel, ModelFor
+from ragauge.core.sample import Chunk, Question, Response, RetrievedContext, Usage
 from ragauge.core.system import SystemInfo
 from ragauge.embeddings import load
 from ragauge.errors import SettingsError, SystemFailed, UnknownName
 from ragauge.systems.reference import chunk as chunking
 from ragauge.systems.reference import embed
+from ragauge.systems.reference.contextual import Contextualiser
 from ragauge.systems.reference.corpus import Corpus, load_corpus
+from ragauge.systems.reference.expand import make_expander, query_text
 from ragauge.systems.reference.generate import ExtractiveGenerator, ExtractiveSettings
 from ragauge.systems.reference.index import DenseIndex, Progress, VectorStore
+from ragauge.systems.reference.llm_generate import LLMGenerator
 from ragauge.systems.reference.seams import Expander, Expansion, Generated, Generator, Query
 from ragauge.systems.reference.search import Searcher
 from ragauge.systems.reference.settings import ReferenceSettings, read_settings
@@ -33,14 +37,26 @@ CODE_VERSION = 1
 MANY_CHUNKS = 5000
 
 
-def build(settings: Mapping[str, Any]) -> ReferenceSystem:
+def build(settings: Mapping[str, Any], *, model_for: ModelFor | None = None) -> ReferenceSystem:
     """The pipeline that `settings` describe (`ReferenceSettings` lists them; `corpus` is needed).
 
-    Reads and cuts the corpus; the index is built by `build_index`, or when the first question comes.
+    `model_for` gives the language models that the settings name (`judges.models.model_for`); only they need it. Reads
+    and cuts the corpus; the index is built by `build_index`, or when the first question comes.
     `SettingsError`, `InputError`, `MissingExtra` or `StoreError` for what cannot be used.
     """
     checked = read_settings(settings)
-    return ReferenceSystem(checked, load_corpus(checked.corpus))
+    writer = _model(checked.writer, "generator", model_for)
+    helper = writer if checked.helper == checked.writer else _model(checked.helper, "model", model_for)
+    return ReferenceSystem(
+        checked,
+        load_corpus(checked.corpus),
+        expander=None
+        if helper is None or checked.expand == "none"
+        else make_expander(checked.expand, helper, checked.n_queries, checked.history),
+        generator=None if writer is None else LLMGenerator(writer, checked.refusal, checked.history),
+        contextualiser=None if helper is None or checked.prefix != "contextual" else Contextualiser(helper),
+        models=tuple({id(one): one for one in (writer, helper) if one is not None}.values()),
+    )
 
 
 class ReferenceSystem:
@@ -58,11 +74,19 @@ class ReferenceSystem:
         *,
         expander: Expander | None = None,
         generator: Generator | None = None,
+        contextualiser: Contextualiser | None = None,
+        models: Sequence[LanguageModel] = (),
     ) -> None:
-        """`generator` takes the place of the extractive one; `expander` turns each question into queries."""
+        """`generator` takes the place of the extractive one; `expander` turns each question into queries.
+
+        `models` are checked before a run and closed after it.
+        """
         self.settings = settings
         self._corpus = corpus
         self._expander = expander
+        self._contextualiser = contextualiser
+        self._models = tuple(models)
+        self._prefix_usage: Usage | None = None
         self._lock = threading.RLock()
         self._built = False
         self._prepared: dict[str, Any] = {}
@@ -71,13 +95,8 @@ class ReferenceSystem:
         except UnknownName as error:
             raise SettingsError(f"embedder: {error.message}", hint=error.hint) from error
         self._vectors = VectorCache(embedder, _cache_folder(settings.embedding_cache))
-        self._chunks = tuple(_chunks(corpus, settings))
-        self._store: VectorStore | None = None
-        self._dense: DenseIndex | None = None
-        if settings.retrieval != "bm25":
-            self._store = VectorStore(settings.store)
-            self._dense = DenseIndex(self._store, self.index_fingerprint(), self._chunks, self._vectors)
-        self._searcher = Searcher(self._chunks, settings, self._vectors, self._dense, self._query_vectors)
+        self._store = VectorStore(settings.store) if settings.retrieval != "bm25" else None
+        self._use(tuple(_chunks(corpus, settings)))
         self._generator = generator
         if generator is None and settings.generator == "extractive":
             extractive = ExtractiveSettings(
@@ -87,10 +106,20 @@ class ReferenceSystem:
                 extractive, self._vectors, lambda term: self._searcher.lexicon.weight(term)
             )
 
+    def _use(self, chunks: tuple[Chunk, ...]) -> None:
+        """Search these chunks from now on."""
+        self._chunks = chunks
+        self._dense: DenseIndex | None = None
+        if self._store is not None:
+            self._dense = DenseIndex(self._store, self.index_fingerprint(), chunks, self._vectors)
+        self._searcher = Searcher(chunks, self.settings, self._vectors, self._dense, self._query_vectors)
+
     def index_fingerprint(self) -> str:
         """What the vectors depend on: corpus, cutting, prefixes, embedder. Equal ones share an index in a store."""
+        contextual = {} if self._contextualiser is None else {"contexts": self._contextualiser.fingerprint}
         return fingerprint(
-            {
+            contextual
+            | {
                 "corpus": self._corpus.fingerprint,
                 "chunking": asdict(self.settings.chunking) if self.settings.splitter != "none" else "none",
                 "prefix": self.settings.prefix,
@@ -114,7 +143,7 @@ class ReferenceSystem:
                     "code": CODE_VERSION,
                 }
             ),
-            model=None if self._generator is None else self.settings.generator,
+            model=None if self._generator is None else _label(self.settings.generator),
         )
 
     def corpus(self) -> Iterable[Chunk]:
@@ -130,6 +159,8 @@ class ReferenceSystem:
             )
         if self._corpus.blank:
             found.append(f"{len(self._corpus.blank)} documents are blank, e.g. {self._corpus.blank[0]}")
+        if self._prefix_usage is not None:
+            found.append(f"{len(self._chunks)} chunk prefixes were made: {_spent(self._prefix_usage)}")
         if self._dense is not None and self.settings.embedder == "minilm" and len(self._chunks) > MANY_CHUNKS:
             found.append(
                 f"{len(self._chunks)} chunks: minilm embeds some 30 to 100 a second (once; vectors are kept). For a "
@@ -148,7 +179,14 @@ class ReferenceSystem:
 
     async def build_index(self, progress: Progress | None = None) -> int:
         """Build what is missing of the index; how many chunks were added. `progress(n_done, n)` from a thread."""
+        if self._contextualiser is not None and self._prefix_usage is None:
+            await self._describe_chunks(self._contextualiser, progress)
         return await asyncio.to_thread(self._ensure_index, progress)
+
+    async def preflight(self) -> None:
+        """Check the language models before the first question; `EndpointUnusable` says that one cannot serve."""
+        for model in self._models:
+            await model.preflight()
 
     async def prepare(self, questions: Sequence[Question], /, *, progress: Progress | None = None) -> None:
         """Build the index, and embed the texts of all questions in one batch, which is faster than one by one.
@@ -172,7 +210,8 @@ class ReferenceSystem:
                 generated, generation_ms = await asyncio.to_thread(self._extracted, question, response.context)
             else:
                 generated = await self._generator.generate(question, response.context)
-                generation_ms = (time.perf_counter() - started) * 1000
+                passed = (time.perf_counter() - started) * 1000
+                generation_ms = passed if generated.latency_ms is None else generated.latency_ms
             response = response.model_copy(
                 update={
                     "answer": generated.answer, "citations": generated.citations, "abstained": generated.abstained,
@@ -184,7 +223,9 @@ class ReferenceSystem:
         return response.model_copy(update={"total_ms": total})
 
     async def aclose(self) -> None:
-        """Let go of the store; vectors on disk stay."""
+        """Let go of the store and of connections; vectors on disk stay."""
+        for model in self._models:
+            await model.aclose()
         with self._lock:
             if self._store is not None:
                 await asyncio.to_thread(self._store.close)
@@ -197,7 +238,8 @@ class ReferenceSystem:
             expansion_ms = 0.0
         else:
             expansion = await self._expander.expand(question)
-            expansion_ms = (time.perf_counter() - started) * 1000
+            passed = (time.perf_counter() - started) * 1000
+            expansion_ms = passed if expansion.latency_ms is None else expansion.latency_ms
             if not expansion.queries:
                 raise SystemFailed(f"the expander made no query of question {question.id!r}")
         chunks, steps, search_ms = await asyncio.to_thread(
@@ -247,10 +289,47 @@ class ReferenceSystem:
         return self._vectors.encode(texts)
 
     def _query_text(self, question: Question) -> str:
-        """The question; what the user said before it comes first: all of it ("append"), or the last turn ("last")."""
-        said = [message.content for message in question.history if message.role == "user"]
-        kept = {"ignore": [], "last": said[-1:], "append": said}[self.settings.history]
-        return "\n".join([*kept, question.text])
+        return query_text(question, self.settings.history)
+
+    async def _describe_chunks(self, contextualiser: Contextualiser, progress: Progress | None) -> None:
+        documents = {document.id: document.text for document in self._corpus.documents}
+        made = await contextualiser.contexts(self._chunks, documents, progress)
+        with self._lock:
+            if self._prefix_usage is None:
+                self._use(
+                    tuple(
+                        chunk.model_copy(update={"metadata": chunk.metadata | {"context": made.by_chunk[chunk.id]}})
+                        for chunk in self._chunks
+                    )
+                )
+                self._prefix_usage = made.usage
+
+
+def _model(spec: Any, setting: str, model_for: ModelFor | None) -> LanguageModel | None:
+    if spec is None:
+        return None
+    if model_for is None:
+        raise SettingsError(
+            f"{setting}: {_label(spec)} is a language model, and the pipeline was given no way to reach one",
+            hint="Build it from settings, or pass model_for=ragauge.judges.models.model_for().",
+        )
+    try:
+        return model_for(spec)
+    except SettingsError as error:
+        message = error.message.removeprefix("judge: ")
+        raise SettingsError(f"system.reference.{setting}: {message}", hint=error.hint) from None
+
+
+def _label(spec: Any) -> str:
+    """A model's name, or what stands in its place (`extractive`); the address is left out."""
+    name = spec.get("name", spec.get("model")) if isinstance(spec, Mapping) else spec
+    return str(name).partition("@")[0]
+
+
+def _spent(usage: Usage) -> str:
+    cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
+    tokens = f"{usage.tokens_in} + {usage.tokens_out} tokens"
+    return f"{usage.calls} calls (+{usage.cached_calls} from the cache), {tokens}{cost}"
 
 
 def _chunks(corpus: Corpus, settings: ReferenceSettings) -> list[Chunk]:

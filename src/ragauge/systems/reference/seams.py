@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ragauge.core.sample import Question, RetrievedContext, Usage
 
 
 @dataclass(frozen=True)
 class Query:
-    """One text to search for. `name` says what made it (question, rewrite, hyde …)."""
+    """One text to search for. `name` says what made it (question, rewrite, hyde …), `on` which search it is for."""
 
     text: str
     name: str = "question"
+    on: Literal["both", "dense", "bm25"] = "both"
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """The queries that one question became, and what making them used."""
+    """The queries that one question became, and what making them used.
+
+    `latency_ms`: how long the model took, where that is not the time that passed (a reply from the cache).
+    """
 
     queries: tuple[Query, ...]
     usage: Usage = field(default_factory=Usage)
+    latency_ms: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -41,13 +46,14 @@ class Expander(Protocol):
 
 @dataclass(frozen=True)
 class Generated:
-    """An answer. `citations` are chunk ids; `abstained` whether it declined."""
+    """An answer. `citations` are chunk ids; `abstained` whether it declined; `latency_ms` as in `Expansion`."""
 
     answer: str
     citations: tuple[str, ...] = ()
     abstained: bool = False
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
+    latency_ms: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 

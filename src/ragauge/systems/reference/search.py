@@ -63,11 +63,11 @@ class Searcher:
         steps: list[RetrievalStep] = []
         rankings: list[list[Hit]] = []
         for query in queries:
-            if self._dense is not None:
+            if self._dense is not None and query.on != "bm25":
                 rankings.append(self._timed("dense", query, partial(self._search_dense, query.text, n), steps))
-            if settings.retrieval != "dense":
+            if settings.retrieval != "dense" and query.on != "dense":
                 rankings.append(self._timed("bm25", query, partial(self.bm25.search, query.text, n), steps))
-        hits = rankings[0]
+        hits = rankings[0] if rankings else []
         if len(rankings) > 1:
             hits = self._timed("fused", None, partial(self._fused, rankings, n), steps)
         if settings.rerank != "none":

@@ -12,12 +12,19 @@ from ragauge.systems.reference.chunk import SPLITTERS, ChunkSettings
 from ragauge.systems.reference.generate import ABSTAIN_BELOW, REFUSAL
 
 Check = Callable[[str, Any], Any]
+#: What stands before the first colon of a language model's name.
+MODEL_KINDS = ("openai", "azure", "anthropic", "compatible", "python")
+#: Ways of turning a question into other queries.
+EXPANSIONS = ("none", "hyde", "rewrite", "multi_query", "decompose")
 
 
 @dataclass(frozen=True)
 class ReferenceSettings:
     """All knobs. `corpus`: a folder or file. Sizes are in `chunk_unit`; `k` chunks go to the generator, chosen from
     `candidates` of each retriever where there is fusion or re-ranking.
+
+    `generator` is "extractive", "none" or a language model (`openai:NAME`, or a mapping with `name`); `expand` and the
+    prefix "contextual" ask `model`, which is the generator's unless it is given.
     """
 
     corpus: str
@@ -31,9 +38,12 @@ class ReferenceSettings:
     k: int = 5
     candidates: int = 20
     rrf_k: int = 60
+    expand: str = "none"
+    n_queries: int = 3
+    model: Any = None
     rerank: str = "none"
     history: str = "last"
-    generator: str = "extractive"
+    generator: Any = "extractive"
     refusal: str = REFUSAL
     max_sentences: int = 3
     abstain_below: float = ABSTAIN_BELOW
@@ -45,6 +55,18 @@ class ReferenceSettings:
     def chunking(self) -> ChunkSettings:
         """Those that decide the chunks."""
         return ChunkSettings(self.splitter, self.chunk_size, self.chunk_overlap, self.chunk_unit)  # type: ignore[arg-type]
+
+    @property
+    def writer(self) -> str | Mapping[str, Any] | None:
+        """The language model that answers; None where none does."""
+        return None if self.generator in ("extractive", "none") else self.generator
+
+    @property
+    def helper(self) -> str | Mapping[str, Any] | None:
+        """The language model that expands questions and describes chunks; None where nothing of that is asked for."""
+        if self.expand == "none" and self.prefix != "contextual":
+            return None
+        return self.model if self.model is not None else self.writer
 
     @property
     def answering(self) -> dict[str, Any]:
@@ -71,9 +93,39 @@ def read_settings(settings: Mapping[str, Any]) -> ReferenceSettings:
     values = {name: _CHECKS[name](name, value) for name, value in settings.items() if value is not None}
     read = ReferenceSettings(**values)
     _ = read.chunking  # checks sizes against each other
-    if read.candidates < read.k and (read.retrieval == "hybrid" or read.rerank != "none"):
+    wide = read.retrieval == "hybrid" or read.rerank != "none" or read.expand in ("multi_query", "decompose")
+    if read.candidates < read.k and wide:
         raise SettingsError(f"candidates ({read.candidates}) must not be fewer than k ({read.k})")
+    if read.expand == "hyde" and read.retrieval == "bm25":
+        raise SettingsError("expand: hyde searches by meaning", hint="Set `retrieval: hybrid` or `dense`.")
+    if read.helper is None and (read.expand != "none" or read.prefix == "contextual"):
+        what = f"expand: {read.expand}" if read.expand != "none" else "prefix: contextual"
+        raise SettingsError(f"{what} needs a language model", hint="Set `model: openai:NAME` (or another).")
     return read
+
+
+def is_model(value: Any) -> bool:
+    """Whether `value` names a language model: `KIND:NAME`, or a mapping with such a `name`."""
+    name = value.get("name", value.get("model")) if isinstance(value, Mapping) else value
+    return isinstance(name, str) and name.partition(":")[0] in MODEL_KINDS and bool(name.partition(":")[2])
+
+
+def _model(name: str, value: Any) -> Any:
+    if is_model(value):
+        return dict(value) if isinstance(value, Mapping) else value
+    hint = "Write openai:NAME, azure:DEPLOYMENT, anthropic:NAME, compatible:NAME@URL or python:module:function."
+    raise SettingsError(f"{name} must be a language model, not {value!r}"[:300], hint=hint)
+
+
+def _generator(name: str, value: Any) -> Any:
+    if value is False:  # `generator: off` in YAML
+        return "none"
+    if value in ("extractive", "none") or is_model(value):
+        return dict(value) if isinstance(value, Mapping) else value
+    near = nearest(value, ("extractive", "none", *MODEL_KINDS)) if isinstance(value, str) else []
+    hint = f"Did you mean {near[0]!r}?" if near else ""
+    accepted = "one of extractive, none, or a language model (openai:NAME, anthropic:NAME, compatible:NAME@URL …)"
+    raise SettingsError(f"{name} must be {accepted}, not {value!r}"[:300], hint=hint)
 
 
 def _one_of(*accepted: str) -> Check:
@@ -128,15 +180,18 @@ _CHECKS: dict[str, Check] = {
     "chunk_size": _whole(20, 1_000_000),
     "chunk_overlap": _whole(0, 500_000),
     "chunk_unit": _one_of("characters", "tokens"),
-    "prefix": _one_of("headings", "none"),
+    "prefix": _one_of("headings", "contextual", "none"),
     "embedder": _text,
     "retrieval": _one_of("dense", "bm25", "hybrid"),
     "k": _whole(1, 1000),
     "candidates": _whole(1, 10_000),
     "rrf_k": _whole(1, 10_000),
+    "expand": _one_of(*EXPANSIONS),
+    "n_queries": _whole(1, 10),
+    "model": _model,
     "rerank": _one_of("none", "minilm"),
     "history": _one_of("ignore", "last", "append"),
-    "generator": _one_of("extractive", "none"),
+    "generator": _generator,
     "refusal": _text,
     "max_sentences": _whole(1, 50),
     "abstain_below": _share,
