@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragauge.analysis.judge_votes import Votes
 from ragauge.core.metric import MetricSpec
 from ragauge.core.run import Manifest, Record
 from ragauge.core.sample import Usage
@@ -64,6 +65,8 @@ class RunTable:
     system_usage: Usage = field(default_factory=Usage)
     n_rows: int = 0
     n_warnings: int = 0
+    usage: dict[str, Usage] = field(default_factory=dict)
+    votes: Votes = field(default_factory=Votes)
 
     def clusters_of(self, column: Column) -> list[str]:
         """The cluster of each scored item, in the order of `column.values`."""
@@ -100,8 +103,11 @@ def _add(table: RunTable, record: Record) -> None:
         score = record.scores.get(key)
         if score is not None:
             column.add(item_id, score)
-    for used in record.used.values():
+    for key, used in record.used.items():
         table.judge_usage = table.judge_usage + used.usage
+        table.usage[key] = table.usage.get(key, Usage()) + used.usage
+    if table.manifest.judge is not None and table.manifest.judge.voters:
+        table.votes.add(record, table.manifest.judge.voters)
     table.system_usage = table.system_usage + sample.response.usage
     for name in ("retrieval_ms", "generation_ms", "total_ms"):
         value = getattr(sample.response, name)

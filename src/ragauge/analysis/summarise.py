@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ragauge.analysis.columns import Column, RunTable, tabulate
+from ragauge.analysis.judge_votes import noise_note, noise_of, votes_note
 from ragauge.analysis.thresholds import Threshold, Thresholds, judge_value
 from ragauge.core.run import Estimate, Manifest, MetricResult, Record, Summary
+from ragauge.core.sample import Usage
 from ragauge.stats.intervals import mean_interval
 
 #: How many of the worst rows of a metric a summary names.
@@ -25,17 +27,22 @@ def summarise_table(table: RunTable) -> Summary:
     thresholds = Thresholds.model_validate(manifest.thresholds) if manifest.thresholds else Thresholds()
     n_expected = manifest.dataset.n_items
     n_verified = sum(table.verified.values())
+    metrics = {key: _result(table, column, thresholds.of(key)) for key, column in table.columns.items()}
+    judging = table.votes.overall()
+    said = (votes_note(manifest.judge, judging), noise_note(manifest, metrics))
     return Summary(
         n_rows=table.n_rows,
         n_failed_rows=len(table.errors),
-        metrics={key: _result(table, column, thresholds.of(key)) for key, column in table.columns.items()},
+        metrics=metrics,
         usage=table.judge_usage,
         system_usage=table.system_usage,
         latency_ms=_latencies(table),
         share_unverified=1 - n_verified / len(table.ids)
         if table.ids and manifest.dataset.n_verified is not None
         else None,
+        judging=judging,
         complete=n_expected is None or table.n_rows >= n_expected * manifest.repeats,
+        notes=tuple(line for line in said if line is not None),
     )
 
 
@@ -64,6 +71,8 @@ def _result(table: RunTable, column: Column, threshold: Threshold | None) -> Met
         half=info.half,
         threshold=threshold.good if threshold and info.better != "none" else None,
         verdict=verdict,
+        usage=table.usage.get(column.key, Usage()),
+        noise=noise_of(table.votes.rates(column.key), list(column.repeats.values()), table.manifest),
         notes=tuple(notes),
     )
 

@@ -37,7 +37,8 @@ class Task(Generic[T]):
 class JudgeInfo(Model):
     """A judge's card, for manifests and tables. `fingerprint` changes with anything that can change a verdict.
 
-    `agreement` is the sentence about measured agreement with people that stands under every table.
+    `agreement` is the sentence about measured agreement with people that stands under every table. `voters`: of a jury,
+    each judge with its model family (its own name where that is not known).
     """
 
     name: str
@@ -47,6 +48,7 @@ class JudgeInfo(Model):
     fingerprint: str
     agreement: str | None = None
     prompts: dict[str, str] = Field(default_factory=dict)  # task name → hash of the prompt text
+    voters: dict[str, str] = Field(default_factory=dict)
 
 
 @runtime_checkable

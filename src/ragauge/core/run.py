@@ -98,7 +98,8 @@ class Estimate(Model):
 class MetricResult(Model):
     """One metric over one run. `estimate` None: nothing could be scored, `unscored` says why.
 
-    `n_asked` = `n` + everything in `unscored`: denominators are what was asked.
+    `n_asked` = `n` + everything in `unscored`: denominators are what was asked. `usage`: what judging it used. `noise`:
+    how much of the values' variance is the judge's, where things were judged more than once (`analysis.judge_votes`).
     """
 
     key: str
@@ -111,6 +112,8 @@ class MetricResult(Model):
     half: Literal["retrieval", "generation", "both"] = "both"
     threshold: float | None = None
     verdict: Literal["good", "below", "broken", "none"] = "none"
+    usage: Usage = Usage()
+    noise: dict[str, float] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,7 +145,10 @@ class MetricResult(Model):
 
 
 class Summary(Model):
-    """What a run amounts to: a pure function of manifest and records; rebuilt by `ragauge show`."""
+    """What a run amounts to: a pure function of manifest and records; rebuilt by `ragauge show`.
+
+    `judging`: how far the judges of a jury, or the draws of one, agree over all verdicts (`analysis.judge_votes`).
+    """
 
     n_rows: int
     n_failed_rows: int = 0
@@ -151,6 +157,7 @@ class Summary(Model):
     system_usage: Usage = Usage()
     latency_ms: dict[str, float] = Field(default_factory=dict)
     share_unverified: float | None = None
+    judging: dict[str, float] = Field(default_factory=dict)
     complete: bool = True
     notes: tuple[str, ...] = ()
 

@@ -21,7 +21,8 @@ class Verdict(Model):
 
     `id` is the id that was asked; `claim` its words; `label` one of the task's menu; `evidence` the id of the chunk
     that decided it; `quote` the words in that chunk; `reason` why, in words; `probability` (0 to 1) that the label
-    is the task's positive one, where the judge gives one.
+    is the task's positive one, where the judge gives one. `ballots`: who of several judges said what (a jury, or one
+    judge several times), by voter.
     """
 
     id: str = Field(min_length=1)
@@ -31,3 +32,4 @@ class Verdict(Model):
     quote: str | None = None
     reason: str = ""
     probability: float | None = Field(default=None, ge=0, le=1)
+    ballots: dict[str, str] = Field(default_factory=dict)

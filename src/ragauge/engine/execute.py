@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
@@ -21,20 +21,24 @@ Resolve = Callable[[GoldenItem, Response], Labels]
 
 @dataclass(frozen=True)
 class Job:
-    """One row to make. `sample` is there already when recorded outputs are scored."""
+    """One row to make. `sample` is there already when recorded outputs are scored. `draw` numbers independent
+    judgements of the same sample, so that the noise of a judge shows in repeats.
+    """
 
     index: int
     item: GoldenItem
     repeat: int = 0
     sample: Sample | None = None
     attempt: int = 1
+    draw: int = 0
 
 
 @dataclass(frozen=True)
 class Execution:
     """How a run is carried out: who answers, what is computed, how labels become ids, how much at once.
 
-    `timeout_s` limits one answer of the system; waiting for a free place never counts.
+    `timeout_s` limits one answer of the system; waiting for a free place never counts. `redrawn`: the plans of draws
+    after the first.
     """
 
     plan: MetricPlan
@@ -42,6 +46,11 @@ class Execution:
     resolve: Resolve | None = None
     concurrency: int = 8
     timeout_s: float | None = None
+    redrawn: Mapping[int, MetricPlan] = field(default_factory=dict)
+
+    def plan_of(self, job: Job) -> MetricPlan:
+        """The metrics with the judge of the job's draw."""
+        return self.redrawn.get(job.draw, self.plan)
 
 
 @dataclass
@@ -96,7 +105,7 @@ async def make_record(execution: Execution, job: Job) -> Record:
         empty = Sample(item=job.item, response=Response(), repeat=job.repeat)
         scores = failed_scores(execution.plan, error)
         return Record(index=job.index, sample=empty, scores=scores, error=error.message, attempt=job.attempt)
-    scores, used = await score_sample(execution.plan, sample)
+    scores, used = await score_sample(execution.plan_of(job), sample)
     return Record(
         index=job.index,
         sample=sample,

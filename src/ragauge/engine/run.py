@@ -112,16 +112,22 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
             supply.add(item, None, resolve_labels(item, corpus, Response()))
         info = system.info()
         k = info.settings.get("k")
-        plan = plan_metrics(settings.metrics, supply, options.judge, k if isinstance(k, int) else 5)
+        k = k if isinstance(k, int) else 5
+        plan = plan_metrics(settings.metrics, supply, options.judge, k)
         notes = (*golden.notes, *_warnings(system), *same_family_warnings(options.judge, [info.model]))
         manifest = _manifest(options, golden.info(), info, plan, notes)
         await _prepare(system, golden.items, watcher)
-        jobs = [Job(index, item, repeat) for repeat in range(settings.run.repeats) for index, item in enumerate(golden)]
+        jobs = [
+            Job(index, item, repeat, draw=repeat)
+            for repeat in range(settings.run.repeats)
+            for index, item in enumerate(golden)
+        ]
 
         def labels(item: GoldenItem, response: Response) -> Labels:
             return resolve_labels(item, corpus, response)
 
-        execution = Execution(plan, system, labels, settings.run.concurrency, settings.run.timeout_s)
+        redrawn = _redrawn(options, supply, k)
+        execution = Execution(plan, system, labels, settings.run.concurrency, settings.run.timeout_s, redrawn)
         return await _carry_out(execution, manifest, jobs, len(jobs), options, watcher)
     finally:
         await aclose(options.judge)
@@ -167,14 +173,26 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
     manifest = _manifest(options, dataset, info, plan, notes)
     n_repeats = settings.run.repeats
     recorded = (
-        Job(index, sample.item, sample.repeat * n_repeats + repeat, sample)
+        Job(index, sample.item, sample.repeat * n_repeats + repeat, sample, draw=repeat)
         for index, sample in enumerate(_chosen(samples, settings))
         for repeat in range(n_repeats)
     )
     unanswered = [Job(n_samples + place, item) for place, item in enumerate(missing)]
-    execution = Execution(plan, concurrency=settings.run.concurrency)
+    execution = Execution(plan, concurrency=settings.run.concurrency, redrawn=_redrawn(options, supply))
     n_jobs = n_samples * n_repeats + len(unanswered)
     return await _carry_out(execution, manifest, chain(recorded, unanswered), n_jobs, options, watcher)
+
+
+def _redrawn(options: Options, supply: Supply, k: int = 5) -> dict[int, MetricPlan]:
+    """The metrics once more for each repeat after the first, with a judge that draws anew where it can.
+
+    Without this, a repeat would be given the very replies of the first round, and no judge would ever show noise.
+    """
+    draw = getattr(options.judge, "with_sample", None)
+    if draw is None:
+        return {}
+    repeats = range(1, options.settings.run.repeats)
+    return {repeat: plan_metrics(options.settings.metrics, supply, draw(repeat), k) for repeat in repeats}
 
 
 def _missing(options: Options, recorded: Mapping[str, str]) -> list[GoldenItem]:

@@ -51,15 +51,27 @@ class Jury(Around):
             fingerprint=fingerprint(["jury", self.rule, [card.fingerprint for card in cards]]),
             agreement="Agreement of this jury with people is not measured; `ragauge calibrate` measures it.",
             prompts=prompts,
+            voters=self.families,
         )
+
+    @property
+    def families(self) -> dict[str, str]:
+        """Each judge's model family, or its own name where that is not known."""
+        cards = [judge.info() for judge in self.judges]
+        return {n: family_of(card.model or card.name) or card.name for n, card in zip(self.names, cards, strict=True)}
+
+    def with_sample(self, sample: int) -> Jury:
+        """The same jury, each judge that can draw anew doing so; the ledger is shared."""
+        n = len(self.judges)
+        judges = tuple(
+            judge.with_sample(sample * n + judge.sample) if hasattr(judge, "with_sample") else judge  # type: ignore[attr-defined]
+            for judge in self.judges
+        )
+        return Jury(judges, self.rule, self.ledger)
 
     def cross_family_agreement(self) -> tuple[float, int] | None:
         """Share of verdicts (0 to 1) on which judges of different model families agree, and how many pairs it is of."""
-        models = [judge.info() for judge in self.judges]
-        families = {
-            n: family_of(card.model or card.name) or card.name for n, card in zip(self.names, models, strict=True)
-        }
-        return self.ledger.cross_family(families)
+        return self.ledger.cross_family(self.families)
 
     async def ask(self, task: Task[T], /, **inputs: Any) -> T:
         """The jury's reply to `task`."""
@@ -78,10 +90,9 @@ class Jury(Around):
         if single:  # judges name the whole differently; it is one thing all the same
             by_voter = {n: tuple(v.model_copy(update={"id": task.name}) for v in vs) for n, vs in by_voter.items()}
         verdicts: list[Verdict] = []
-        for thing, votes in things(by_voter):
+        for votes in things(by_voter):
             verdict = combined(task.labels, votes, self.rule, len(self.judges))
-            labels = {name: vote.label for name, vote in votes.items()}
-            self.ledger.ballots.append(Ballot(task.name, thing, verdict.claim[:200], labels))
+            self.ledger.add(Ballot(task.name, verdict.ballots))
             verdicts.append(verdict)
         return VerdictReply(verdict=verdicts[0]) if single else VerdictsReply(verdicts=tuple(verdicts))
 

@@ -34,6 +34,11 @@ class Shared(Around):
         """The card of the judge inside."""
         return self.inner.info()
 
+    def with_sample(self, sample: int) -> Judge:
+        """The judge inside drawing anew, with a memory of its own; itself where nothing is drawn."""
+        draw = getattr(self.inner, "with_sample", None)
+        return self if draw is None else Shared(draw(sample), self.keep)
+
     async def ask(self, task: Task[T], /, **inputs: Any) -> T:
         """The reply to `task`, from memory where it is the same question."""
         key = _key(task, inputs)

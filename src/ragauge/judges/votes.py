@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -15,11 +15,9 @@ Rule = Literal["majority", "mean"]
 
 @dataclass(frozen=True)
 class Ballot:
-    """The labels that each voter gave to one thing. `thing` is its id, `words` what was judged."""
+    """The labels that each voter gave to one thing."""
 
     task: str
-    thing: str
-    words: str
     labels: Mapping[str, str]
 
     @property
@@ -29,30 +27,53 @@ class Ballot:
 
 
 @dataclass
-class Ledger:
-    """Every ballot of a run, raw, for flip rates and the variance that comes from judging."""
+class Tally:
+    """The ballots on one task, counted."""
 
-    ballots: list[Ballot] = field(default_factory=list)
+    n: int = 0
+    n_torn: int = 0
+    both: Counter[tuple[str, str]] = field(default_factory=Counter)
+    same: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class Ledger:
+    """The ballots of a process, counted by task; the single ones stand in the verdicts (`Verdict.ballots`)."""
+
+    def __init__(self, ballots: Iterable[Ballot] = ()) -> None:
+        self._tallies: dict[str, Tally] = {}
+        for ballot in ballots:
+            self.add(ballot)
+
+    def add(self, ballot: Ballot) -> None:
+        """Count one in."""
+        if len(ballot.labels) < 2:
+            return
+        tally = self._tallies.setdefault(ballot.task, Tally())
+        tally.n += 1
+        tally.n_torn += not ballot.unanimous
+        for a, b in combinations(sorted(ballot.labels), 2):
+            tally.both[a, b] += 1
+            tally.same[a, b] += ballot.labels[a] == ballot.labels[b]
+
+    def _of(self, task: str | None) -> list[Tally]:
+        return [tally for name, tally in self._tallies.items() if task is None or name == task]
 
     def flip_rate(self, task: str | None = None) -> float | None:
         """Share of things (0 to 1) on which the voters did not all say the same; None before the first ballot.
 
-        >>> Ledger([Ballot("t", "a", "", {"x": "1", "y": "2"}), Ballot("t", "b", "", {"x": "1", "y": "1"})]).flip_rate()
+        >>> Ledger([Ballot("t", {"x": "1", "y": "2"}), Ballot("t", {"x": "1", "y": "1"})]).flip_rate()
         0.5
         """
-        cast = [b for b in self.ballots if (task is None or b.task == task) and len(b.labels) > 1]
-        return sum(not b.unanimous for b in cast) / len(cast) if cast else None
+        n = sum(tally.n for tally in self._of(task))
+        return sum(tally.n_torn for tally in self._of(task)) / n if n else None
 
     def agreement(self, task: str | None = None) -> dict[tuple[str, str], tuple[float, int]]:
         """For each pair of voters the share of things on which they agree, and how many both judged."""
         same: Counter[tuple[str, str]] = Counter()
         both: Counter[tuple[str, str]] = Counter()
-        for ballot in self.ballots:
-            if task is not None and ballot.task != task:
-                continue
-            for a, b in combinations(sorted(ballot.labels), 2):
-                both[a, b] += 1
-                same[a, b] += ballot.labels[a] == ballot.labels[b]
+        for tally in self._of(task):
+            both.update(tally.both)
+            same.update(tally.same)
         return {pair: (same[pair] / n, n) for pair, n in sorted(both.items())}
 
     def cross_family(self, families: Mapping[str, str]) -> tuple[float, int] | None:
@@ -101,13 +122,14 @@ def combined(menu: tuple[str, ...], by_voter: Mapping[str, Verdict], rule: Rule,
             "quote": speaker.quote if own else None,
             "reason": f"{speaker.reason} [{told}]".strip() if own else f"[{told}]",
             "probability": sum(vote.label == menu[0] for vote in votes) / len(votes),
+            "ballots": {name: vote.label for name, vote in by_voter.items()},
         }
     )
 
 
-def things(by_voter: Mapping[str, Sequence[Verdict]]) -> Iterator[tuple[str, dict[str, Verdict]]]:
+def things(by_voter: Mapping[str, Sequence[Verdict]]) -> Iterator[dict[str, Verdict]]:
     """For each thing that was asked about, in order, the verdicts on it by voter."""
     order = dict.fromkeys(verdict.id for verdicts in by_voter.values() for verdict in verdicts)
     by_id = {voter: {verdict.id: verdict for verdict in verdicts} for voter, verdicts in by_voter.items()}
     for thing in order:
-        yield thing, {voter: found[thing] for voter, found in by_id.items() if thing in found}
+        yield {voter: found[thing] for voter, found in by_id.items() if thing in found}

@@ -41,6 +41,8 @@ def metric_document(result: MetricResult) -> dict[str, Any]:
         "threshold": result.threshold,
         "verdict": result.verdict,
         "worst": list(result.worst),
+        "usage": result.usage.model_dump(mode="json"),
+        "noise": result.noise,
         "notes": list(result.notes),
     }
 

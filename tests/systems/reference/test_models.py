@@ -169,9 +169,10 @@ def test_contextual_prefixes_are_made_once_for_each_chunk_and_searched(tmp_path:
 
 def test_a_prefix_that_cannot_be_made_stops_before_the_first_question(tmp_path: Path, go: Any) -> None:
     failing = FakeLLMServer(script={"chunk_context": [400]})
-    with failing as server, pytest.raises(ragauge.errors.RunError, match=r"prefix of chunk .* could not be made"):
-        model = f"compatible:fake@{server.openai_url}"
-        go(server, "none", prefix="contextual", retrieval="bm25", generator="none", model=model)
+    with failing as server:
+        knobs = {"retrieval": "bm25", "generator": "none", "model": f"compatible:fake@{server.openai_url}"}
+        with pytest.raises(ragauge.errors.RunError, match=r"prefix of chunk .* could not be made"):
+            go(server, "none", prefix="contextual", **knobs)
     assert not (tmp_path / "none").exists()
 
 
