@@ -20,6 +20,8 @@ from ragauge.text.tokens import content_words
 
 #: A chunk that is not labelled and holds this much of the gold quote nearly says it.
 NEARLY = 0.6
+#: A labelled chunk that holds this much of a supported claim supports it.
+SAID = 0.8
 #: Quotes with fewer words than this are short.
 SHORT = 12
 
@@ -174,13 +176,21 @@ class Facts:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """Chunks that support a claim of the answer, as the judge names them."""
+        """Chunks that support a claim of the answer: those that the judge names, and labelled ones that say it, too.
+
+        A judge names one chunk; of two that say the same, the labelled one is no less used.
+        """
         found = self.score("faithfulness")
-        return frozenset(
-            verdict.evidence
-            for verdict in (found.verdicts if found is not None else ())
-            if verdict.label == "supported" and verdict.evidence is not None
-        )
+        supported = [
+            verdict for verdict in (found.verdicts if found is not None else ()) if verdict.label == "supported"
+        ]
+        named = {verdict.evidence for verdict in supported if verdict.evidence is not None}
+        context = self.sample.response.context
+        for chunk in context or ():
+            claims = [verdict.claim for verdict in supported if verdict.claim] if chunk.id in self.gold_ids else []
+            if any(covered(claim, [chunk.text]) >= SAID for claim in claims):
+                named.add(chunk.id)
+        return frozenset(named)
 
     def claims(self, label: str) -> list[str]:
         """The answer's claims with this verdict."""

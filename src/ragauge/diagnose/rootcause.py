@@ -13,8 +13,9 @@ from ragauge.analysis.rowcheck import check_row
 from ragauge.core.model import Model
 from ragauge.core.score import Kind, Unscored
 from ragauge.diagnose.causes import CAUSES
-from ragauge.diagnose.facts import Facts, Part
-from ragauge.diagnose.passages import holds, tokens
+from ragauge.diagnose.facts import Copy, Facts, Part
+from ragauge.diagnose.passages import covered, holds, tokens
+from ragauge.text.citations import strip_citations
 from ragauge.text.normalise import normalise
 
 Certainty = Literal["clear", "likely"]
@@ -266,13 +267,36 @@ def _order(facts: Facts) -> Why | None:
     if now is None or now == 1.0 or _missing(facts):
         return None
     if alone is not None and alone.value("correctness") == 1.0:
-        on = [copy for part in facts.parts for copy in part.copies if copy.id in facts.used and not copy.exact]
+        on = _stale(facts)
         if on:
             return Why("stale_duplicate", (f"the answer rests on {on[0].id}, which nearly says the gold quote",))
         return Why("distracted", ("answered from the gold passages alone, the answer is right",))
     if shuffled is not None and shuffled.value("correctness") == 1.0:
         return Why("order_sensitive", ("with the same chunks in another order, the answer is right",))
     return None
+
+
+def _stale(facts: Facts) -> list[Copy]:
+    """The outdated copies that the answer rests on: its words or numbers stand there, and not in the labelled chunks.
+
+    Without the text of a labelled chunk to compare with, what the judge names as evidence counts.
+    """
+    answer, context = facts.sample.response.answer, facts.sample.response.context
+    copies = {copy.id: copy for part in facts.parts for copy in part.copies if not copy.exact}
+    if not copies or not answer or context is None:
+        return []
+    texts = {chunk.id: chunk.text for chunk in context.chunks}
+    gold = [texts[name] for name in facts.gold_ids if texts.get(name)]
+    if not gold:
+        return [copy for name, copy in copies.items() if name in facts.used]
+    said = strip_citations(answer, tuple(texts))
+    new = {word for word in tokens(said) if any(c.isdigit() for c in word)} - {w for text in gold for w in tokens(text)}
+    found = []
+    for name, copy in copies.items():
+        nearer = covered(said, [texts[name]]) > covered(said, gold) + 0.05
+        if nearer or new & set(tokens(texts[name])):
+            found.append(copy)
+    return found
 
 
 def _declined(facts: Facts) -> Why | None:
@@ -305,7 +329,7 @@ def _still_wrong(facts: Facts) -> bool:
 def _unfaithful(facts: Facts) -> Why | None:
     if facts.faithful is not False:
         return None
-    on = [copy for part in facts.parts for copy in part.copies if copy.id in facts.used and not copy.exact]
+    on = _stale(facts)
     if on and facts.correct is False:
         return Why("stale_duplicate", (f"the answer rests on {on[0].id}, which nearly says the gold quote",))
     supported, against, nowhere = (facts.claims(label) for label in ("supported", "contradicted", "not_mentioned"))
@@ -322,8 +346,8 @@ def _wrong(facts: Facts) -> Why | None:
     """Grounded, and wrong all the same."""
     if facts.correct is not False:
         return None
-    on = [copy for part in facts.parts for copy in part.copies if copy.id in facts.used and not copy.exact]
-    if on and not facts.used & facts.gold_ids:
+    on = _stale(facts)
+    if on:
         return Why("stale_duplicate", (f"the answer rests on {on[0].id}, which nearly says the gold quote",))
     if facts.low("answer_relevance") or facts.low("relevance_rubric"):
         return Why("off_topic", ("the answer's claims are supported, and it does not address the question",))
