@@ -26,7 +26,7 @@ def artefacts(text: str, metadata: Mapping[str, Any] | None = None, *, truncated
     """The flaws of one chunk, judged by its text alone, in a fixed order; none: an empty list.
 
     >>> [one.name for one in artefacts("and the port is 8125. It is open to all machines that have a key and that we")]
-    ['cut_start', 'cut_end', 'too_short']
+    ['cut_start', 'cut_end', 'no_heading', 'too_short']
     """
     metadata = metadata or {}
     found = []

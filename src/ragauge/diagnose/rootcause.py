@@ -371,10 +371,6 @@ def _right(facts: Facts) -> Why | None:
     return None
 
 
-def _unexplained(facts: Facts) -> Why:
-    return Why("unexplained", ("no rule explains it",), "likely")
-
-
 def _also(facts: Facts, cause: str) -> tuple[str, ...]:
     """What else is wrong with the row, whatever comes first."""
     found = []
@@ -400,5 +396,5 @@ def _place(part: Part) -> str:
 #: The rules in the order of cause and effect; the last one always applies.
 ORDER: tuple[Callable[[Facts], Why | None], ...] = (
     _system, _unanswerable, _disagreement, _label, _retrieval, _order, _declined, _label_against_evidence,
-    _unfaithful, _wrong, _right, _unexplained,
+    _unfaithful, _wrong, _right, lambda facts: Why("unexplained", ("no rule explains it",), "likely"),
 )  # fmt: skip
