@@ -22,6 +22,7 @@ from ragauge.core.system import System
 from ragauge.dataset.golden import GoldenSet, load_golden
 from ragauge.dataset.recorded import read_samples
 from ragauge.diagnose.matrix import diagnose
+from ragauge.engine.forecast import Forecast, forecast_run, forecast_samples
 from ragauge.engine.parts import Shared, make_judge, make_system
 from ragauge.engine.plan import known_metrics
 from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
@@ -165,6 +166,25 @@ def run(
     return finish(made)
 
 
+def forecast(
+    golden: str | os.PathLike[str] | GoldenSet | None,
+    options: Options,
+    *,
+    samples: Any = None,
+    field_map: Mapping[str, str] | None = None,
+) -> Forecast:
+    """What `run(golden, None, …)`, or with `samples` `score(samples, …)`, would spend; `options` made with dry=True."""
+    known = load_golden(golden) if isinstance(golden, str | os.PathLike) else golden
+    if samples is not None:
+        stream = read_samples(samples, field_map=field_map, golden=known)
+        found: Forecast = run_blocking(forecast_samples(stream, options))
+        return found
+    if known is None:
+        raise SettingsError("a forecast needs a golden set or recorded outputs")
+    of_run: Forecast = run_blocking(forecast_run(known, options))
+    return of_run
+
+
 def make_options(
     settings: Settings,
     out: Path,
@@ -276,4 +296,4 @@ def gate(
     return judge_run(opened.manifest, opened.rows, gate_settings(settings), baseline)
 
 
-__all__ = ["Run", "compare", "evaluate", "finish", "gate", "make_options", "open_run", "run", "score"]
+__all__ = ["Run", "compare", "evaluate", "finish", "forecast", "gate", "make_options", "open_run", "run", "score"]

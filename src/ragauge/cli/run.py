@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ragauge.cli.common import json_option, out_option, parse_overrides
+from ragauge.cli.judging import judge_options
 
 DEFAULT_FILE = Path("ragauge.yaml")
 
@@ -22,8 +23,7 @@ DEFAULT_FILE = Path("ragauge.yaml")
 @click.option("--hybrid", is_flag=True, help="Dense and BM25 search, fused by reciprocal rank.")
 @click.option("--bm25", is_flag=True, help="BM25 search only.")
 @click.option("--rerank", is_flag=True, help="Re-rank the candidates.")
-@click.option("--judge", help="Who judges: embedded, none, or a model (openai:NAME …).")
-@click.option("--no-judges", is_flag=True, help="Only metrics that need no judge.")
+@judge_options
 @click.option("--metrics", help="Comma-separated metric names instead of the default set.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N questions.")
 @click.option("--tags", help="Only questions with any of these comma-separated tags.")
@@ -44,6 +44,7 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
     CONFIG is a settings file (default: ragauge.yaml here).
     """
     from ragauge import api
+    from ragauge.cli.judging import print_forecast, with_shared
     from ragauge.cli.running import carry_out, restored_settings, shown_settings
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
@@ -55,7 +56,7 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
             raise SettingsError(
                 f"{directory.path} was made by `ragauge {directory.manifest.command}`, not by `ragauge run`"
             )
-        settings = restored_settings(directory.manifest)
+        settings = with_shared(restored_settings(directory.manifest), options)
     else:
         if retry_errors:
             raise SettingsError("--retry-errors goes with --resume RUN")
@@ -71,7 +72,10 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
         resume=directory,
         retry_errors=retry_errors,
         shown_settings=shown_settings(settings),
+        dry=options["dry_run"],
     )
+    if options["dry_run"]:
+        return print_forecast(api.forecast(settings.path(settings.golden), made), as_json=options["as_json"])
 
     def make(watcher: Any) -> Any:
         return api.run(settings.path(settings.golden), None, made, watcher=watcher)
@@ -81,6 +85,7 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
 
 def make_settings(config: Path | None, options: dict[str, Any]) -> Any:
     """Flags over file over defaults."""
+    from ragauge.cli.judging import judge_overrides
     from ragauge.engine.settings import load_settings
     from ragauge.errors import SettingsError
 
@@ -101,8 +106,7 @@ def make_settings(config: Path | None, options: dict[str, Any]) -> Any:
         overrides["run.tags"] = split(options["tags"])
     if options["metrics"]:
         overrides["metrics"] = split(options["metrics"])
-    if options["judge"] or options["no_judges"]:
-        overrides["judge"] = None if options["no_judges"] else options["judge"]
+    overrides |= judge_overrides(file, options)
     overrides |= _reference_overrides(file, options)
     return load_settings(file, overrides | parse_overrides(options["overrides"]))
 

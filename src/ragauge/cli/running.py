@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import click
 
 from ragauge.cli.common import emit_json
 
+#: A password in an address, unless it is a variable: postgresql://user:PASSWORD@host.
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)(?!\$\{)[^/@\s]+(@)")
 _SECRET_WORDS = ("key", "token", "secret", "password", "authorization")
 
 
@@ -89,7 +92,10 @@ def _struck(value: Any, name: str = "") -> Any:
         return {key: _struck(entry, key.lower()) for key, entry in value.items()}
     if isinstance(value, list):
         return [_struck(entry, name) for entry in value]
-    secret = isinstance(value, str) and any(word in name for word in _SECRET_WORDS) and not value.startswith("${")
+    if isinstance(value, str):
+        value = _PASSWORD.sub(r"\1***\2", value)
+    named = any(word in name for word in _SECRET_WORDS) and not name.endswith("_env")  # that is a variable's name
+    secret = isinstance(value, str) and named and not value.startswith("${")
     return "***" if secret and name not in ("keywords",) else value
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ragauge.cli.common import json_option, out_option, parse_overrides
+from ragauge.cli.judging import judge_options
 
 
 @click.command("score")
@@ -19,8 +20,7 @@ from ragauge.cli.common import json_option, out_option, parse_overrides
 @click.option(
     "--map", "mapping", multiple=True, metavar="THEIRS=OURS", help="A field name of yours: --map prompt=question"
 )
-@click.option("--judge", help="Who judges: embedded, none, or a model (openai:NAME …).")
-@click.option("--no-judges", is_flag=True, help="Only metrics that need no judge.")
+@judge_options
 @click.option("--metrics", help="Comma-separated metric names instead of the default set.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N samples.")
 @click.option("--tags", help="Only samples with any of these comma-separated tags.")
@@ -38,6 +38,7 @@ from ragauge.cli.common import json_option, out_option, parse_overrides
 def command(file: Path | None, resume: str | None, retry_errors: bool, **options: Any) -> int:
     """Score recorded outputs of a system: JSONL, JSON, YAML, CSV or Parquet, with the field names of other tools."""
     from ragauge import api
+    from ragauge.cli.judging import print_forecast, with_shared
     from ragauge.cli.running import carry_out, restored_settings, shown_settings
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
@@ -54,7 +55,7 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
             )
         file, mapping = Path(stored["file"]), dict(stored["map"])
         golden = Path(stored["golden"]) if stored["golden"] else None
-        settings = restored_settings(_without_score(directory.manifest))
+        settings = with_shared(restored_settings(_without_score(directory.manifest)), options)
     else:
         if retry_errors:
             raise SettingsError("--retry-errors goes with --resume RUN")
@@ -71,7 +72,11 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
         resume=directory,
         retry_errors=retry_errors,
         shown_settings=shown_settings(settings) | {"score": what},
+        dry=options["dry_run"],
     )
+    if options["dry_run"]:
+        found = api.forecast(golden, made, samples=file, field_map=mapping)
+        return print_forecast(found, as_json=options["as_json"])
 
     def make(watcher: Any) -> Any:
         return api.score(file, made, golden=golden, field_map=mapping, watcher=watcher)
@@ -80,6 +85,7 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
 
 
 def _settings(options: dict[str, Any]) -> Any:
+    from ragauge.cli.judging import judge_overrides
     from ragauge.cli.run import DEFAULT_FILE, split
     from ragauge.engine.settings import load_settings
 
@@ -91,8 +97,7 @@ def _settings(options: dict[str, Any]) -> Any:
     for name, key in (("tags", "run.tags"), ("metrics", "metrics")):
         if options[name]:
             overrides[key] = split(options[name])
-    if options["judge"] or options["no_judges"]:
-        overrides["judge"] = None if options["no_judges"] else options["judge"]
+    overrides |= judge_overrides(file, options)
     return load_settings(file, overrides | parse_overrides(options["overrides"]))
 
 

@@ -10,6 +10,7 @@ from ragauge.core.system import System
 from ragauge.engine.settings import Settings, fill_variables
 from ragauge.errors import SettingsError
 from ragauge.judges.factory import judge_from_settings
+from ragauge.judges.judge_settings import read_settings
 from ragauge.judges.models import model_for
 from ragauge.judges.surroundings import Surroundings, split_spec, surroundings
 from ragauge.registry import load
@@ -72,6 +73,8 @@ def make_judge(settings: Settings, shared: Shared | None = None) -> Judge | None
     if name in (None, "none") and not (isinstance(who, dict) and "jury" in who):
         return None
     if name == "embedded":
+        if isinstance(who, dict):
+            read_settings(who)
         judge: Judge = load("judges", "embedded")()
         return judge
     return judge_from_settings(spec, settings.path(REPLIES), around=(shared or Shared(settings)).get())

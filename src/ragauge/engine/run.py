@@ -126,7 +126,7 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
         def labels(item: GoldenItem, response: Response) -> Labels:
             return resolve_labels(item, corpus, response)
 
-        redrawn = _redrawn(options, supply, k)
+        redrawn = redrawn_plans(options, supply, k)
         execution = Execution(plan, system, labels, settings.run.concurrency, settings.run.timeout_s, redrawn)
         return await _carry_out(execution, manifest, jobs, len(jobs), options, watcher)
     finally:
@@ -143,7 +143,7 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
     models: dict[str, None] = {}
     answers = hashlib.sha256()
     n_verified = n_samples = 0
-    for sample in _chosen(samples, settings):
+    for sample in chosen(samples, settings):
         supply.add(sample.item, sample.response, sample.labels)
         items[sample.item.id] = sample.item.fingerprint()
         answers.update(sample.response.model_dump_json(exclude_defaults=True).encode())
@@ -174,16 +174,16 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
     n_repeats = settings.run.repeats
     recorded = (
         Job(index, sample.item, sample.repeat * n_repeats + repeat, sample, draw=repeat)
-        for index, sample in enumerate(_chosen(samples, settings))
+        for index, sample in enumerate(chosen(samples, settings))
         for repeat in range(n_repeats)
     )
     unanswered = [Job(n_samples + place, item) for place, item in enumerate(missing)]
-    execution = Execution(plan, concurrency=settings.run.concurrency, redrawn=_redrawn(options, supply))
+    execution = Execution(plan, concurrency=settings.run.concurrency, redrawn=redrawn_plans(options, supply))
     n_jobs = n_samples * n_repeats + len(unanswered)
     return await _carry_out(execution, manifest, chain(recorded, unanswered), n_jobs, options, watcher)
 
 
-def _redrawn(options: Options, supply: Supply, k: int = 5) -> dict[int, MetricPlan]:
+def redrawn_plans(options: Options, supply: Supply, k: int = 5) -> dict[int, MetricPlan]:
     """The metrics once more for each repeat after the first, with a judge that draws anew where it can.
 
     Without this, a repeat would be given the very replies of the first round, and no judge would ever show noise.
@@ -209,7 +209,8 @@ def _path(samples: Samples) -> str | None:
     return None if path is None else str(path)
 
 
-def _chosen(samples: Samples, settings: Settings) -> Iterator[Sample]:
+def chosen(samples: Samples, settings: Settings) -> Iterator[Sample]:
+    """Those that the settings' tags and limit leave."""
     tags, limit = set(settings.run.tags), settings.run.limit
     n = 0
     for sample in samples:

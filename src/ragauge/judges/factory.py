@@ -84,7 +84,8 @@ def _made(spec: Spec, around: Surroundings) -> Judge:
     settings = read_settings(spec)
     kind = settings.kind
     if kind not in KINDS:
-        raise UnknownName("judge", settings.name, KINDS)
+        near = nearest(kind, KINDS)
+        raise UnknownName("judge", kind if near else settings.name, KINDS)
     if kind == "embedded":
         return _embedded()
     if kind == "crossencoder":

@@ -48,7 +48,7 @@ def model_for(around: Surroundings | None = None) -> ModelFor:
         if key not in known:
             settings = read_settings(given)
             if settings.kind not in KINDS:
-                raise UnknownName("language model", settings.name, KINDS)
+                raise UnknownName("language model", settings.kind, KINDS)
             if settings.repeats > 1:
                 raise SettingsError("`repeats` is for judges: a system answers once")
             sampling = Sampling(settings.temperature, settings.top_p, settings.seed, settings.max_tokens)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ragauge.analysis.rowcheck import RowCheck
 from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
+from ragauge.core.sample import Usage
 from ragauge.report.words import count, counts, duration_ms, interval, number, threshold
 from ragauge.stats.intervals import SAMPLING_ONLY
 from ragauge.text.normalise import display
@@ -56,6 +57,9 @@ def metric_table(summary: Summary) -> Table:
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("n", justify="right")
     table.add_column("threshold", no_wrap=True)
+    used = any(result.usage.calls or result.usage.cached_calls for result in summary.metrics.values())
+    if used:
+        table.add_column("judge calls", justify="right", no_wrap=True)
     table.add_column("not scored", overflow="fold")
     for half, title in _HALVES:
         results = [result for result in summary.metrics.values() if result.half == half]
@@ -63,7 +67,8 @@ def metric_table(summary: Summary) -> Table:
             continue
         table.add_row(Text(title, style="bold dim"))
         for result in results:
-            table.add_row(*_cells(result))
+            cells = list(_cells(result))
+            table.add_row(*cells[:5], *([Text(spent(result.usage), style="dim")] if used else []), cells[5])
     return table
 
 
@@ -135,16 +140,33 @@ def _under_table(manifest: Manifest, summary: Summary) -> Iterable[Text]:
         yield Text(f"Latency: {times}.", style="dim")
     usage = summary.usage
     if usage.calls or usage.cached_calls:
-        price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-        yield Text(
-            f"Judge calls: {usage.calls} (+{usage.cached_calls} from the cache), "
-            f"{usage.tokens_in} + {usage.tokens_out} tokens, {price}.",
-            style="dim",
-        )
+        yield Text(f"Judge calls: {_totals(usage)}.", style="dim")
+    usage = summary.system_usage
+    if usage.calls or usage.cached_calls:
+        yield Text(f"System calls: {_totals(usage)}.", style="dim")
     for key, why in manifest.skipped_metrics.items():
         yield Text(f"Not computed: {key}: {why}.", style="dim")
     for note in (*manifest.notes, *summary.notes):
         yield Text(display(note), style="yellow")
+
+
+def _totals(usage: Usage) -> str:
+    price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return (
+        f"{usage.calls} (+{usage.cached_calls} from the cache), {usage.tokens_in} + {usage.tokens_out} tokens, {price}"
+    )
+
+
+def spent(usage: Usage) -> str:
+    """Calls, those from the cache after a +, and what they cost, if that is known and not nothing.
+
+    >>> spent(Usage(calls=12, cached_calls=3, cost_usd=0.01234)), spent(Usage())
+    ('12+3 $0.0123', '')
+    """
+    if not usage.calls and not usage.cached_calls:
+        return ""
+    cost = f" ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    return f"{usage.calls}" + (f"+{usage.cached_calls}" if usage.cached_calls else "") + cost
 
 
 def _finding(place: int, finding: Finding) -> Text:

@@ -146,6 +146,11 @@ class ReferenceSystem:
             model=None if self._generator is None else _label(self.settings.generator),
         )
 
+    @property
+    def prefix_usage(self) -> Usage:
+        """What describing the chunks used, once the index is built."""
+        return self._prefix_usage or Usage()
+
     def corpus(self) -> Iterable[Chunk]:
         """Every chunk, documents in order."""
         return iter(self._chunks)
