@@ -101,3 +101,14 @@ def test_equal_calls_give_equal_bits_in_every_process(model: MiniLM) -> None:
 
 def test_is_loaded_once() -> None:
     assert load_minilm() is load_minilm()
+
+
+def test_word_vectors_group_by_subject_without_a_pass_through_the_model() -> None:
+    texts = [f"How do I rotate the signing key number {n}?" for n in range(5)]
+    texts += [f"What does the plan cost per gigabyte in region {n}?" for n in range(5)]
+    vectors = load_minilm().word_vectors([*texts, ""])
+    same, other = vectors[0] @ vectors[1], vectors[0] @ vectors[7]
+    assert vectors.shape == (11, 384)
+    assert same > other + 0.3
+    assert not vectors[10].any()
+    assert np.allclose(np.linalg.norm(vectors[:10], axis=1), 1, atol=1e-5)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from ragauge.store.rundir import RunDir
 
 
+#: More failures than this are grouped by their words' vectors: through the model they would take minutes.
+MANY_FAILURES = 3_000
+
+
 @click.command("diagnose")
 @click.argument("run", required=False)
 @click.option(
@@ -127,12 +131,13 @@ def _clusters(opened: RunDir, found: Diagnosis, against: str | None, base: Path)
 
 def _cluster(found: Diagnosis) -> Clusters:
     from ragauge.diagnose.clusters import cluster
-    from ragauge.embeddings import load
+    from ragauge.embeddings.minilm import load_minilm
 
     first = {row.id: row for row in reversed(found.rows)}
     ids = sorted(first)
     texts = [first[name].question for name in ids]
-    vectors = load().encode(texts)
+    minilm = load_minilm()
+    vectors = minilm.encode(texts) if len(texts) <= MANY_FAILURES else minilm.word_vectors(texts)
     return cluster(ids, texts, vectors, {name: row.cause for name, row in first.items()})
 
 

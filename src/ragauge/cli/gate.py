@@ -21,7 +21,7 @@ SETTINGS = Path("ragauge.yaml")
 @click.command("gate")
 @click.argument("run", required=False)
 @click.option("--baseline", "baseline_path", type=click.Path(path_type=Path), help="A baseline file, or a run.")
-@click.option("--config", "settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
+@click.option("--config", "settings", type=click.Path(path_type=Path), help="Settings file (default ragauge.yaml).")
 @click.option(
     "--runs", "base", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
     help="Where run names are looked up.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -88,6 +89,28 @@ class MiniLM:
             for row, index in enumerate(batch):
                 result[index] = normalise_rows(tokens[row, 1 : len(ids[index]) - 1])
         return result
+
+    def word_vectors(self, texts: Sequence[str]) -> Vectors:
+        """float32 (len(texts), 384), rows of length 1 (zero for a blank text), without a pass through the model.
+
+        The mean of the tokens' input vectors, weighted by how rare each token is among `texts`: weight
+        log((n + 1) / (df + 0.5)) for a token in df of n texts. Hundreds of times as fast as `encode`, and coarser: for
+        grouping many short texts, never for search. A text's vector depends on the texts beside it.
+        """
+        from scipy.sparse import csr_array
+
+        ids = [self._tokenizer.encode(text, MAX_TOKENS)[0][1:-1] for text in texts]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        counts = csr_array((np.ones(len(flat), np.float32), flat, starts), shape=(len(ids), len(self._words)))
+        counts.sum_duplicates()
+        n_texts_with = np.bincount(counts.indices, minlength=len(self._words))
+        weight = np.log((len(ids) + 1) / (n_texts_with + 0.5)).clip(min=0).astype(np.float32)
+        counts.data = np.sqrt(counts.data) * weight[counts.indices]
+        used = np.flatnonzero(n_texts_with)
+        table = self._words[used] * self._word_scales[used]
+        return normalise_rows(np.asarray(counts[:, used] @ table, np.float32))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """For each text whether it has more than 256 tokens, so that its end is not in its vector."""

@@ -46,7 +46,7 @@ def rounded(n: int) -> int:
     >>> rounded(53563), rounded(87)
     (54000, 87)
     """
-    step = 10 ** max(0, len(str(n)) - 2)
+    step = int(10 ** max(0, len(str(n)) - 2))
     return round(n / step) * step
 
 
