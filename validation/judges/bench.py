@@ -20,7 +20,7 @@ from labelled import Row
 from training import Array, Example, fit
 
 from ragauge.judges.embedded.correctness import judge_correctness
-from ragauge.judges.embedded.evidence import Evidence, _chunk, _prepared, prepare, sentences_of, statement
+from ragauge.judges.embedded.evidence import Evidence, forget, prepare, statement
 from ragauge.judges.embedded.features import Signals, measure
 from ragauge.judges.embedded.model import Logistic
 from ragauge.judges.embedded.support import judge_text, pool, probability_of
@@ -176,8 +176,7 @@ def throughput(n_claims: int = 5) -> float:
             for c in range(n_claims)
         ]
         answers.append((claims, chunks))
-    for cached in (_prepared, _chunk, sentences_of, statement):
-        cached.cache_clear()
+    forget()
     judge_text(answers[0][0][0], answers[0][1])
     start = time.process_time()
     for claims, chunks in answers:

@@ -48,14 +48,24 @@ _SCAN = re.compile(
     rf"|(?P<ordword>\b(?:{'|'.join(ORDINAL_WORDS)})\b))",
     re.IGNORECASE,
 )
-#: Where `_SCAN` can match at all: a sign or digit that opens a figure, or a word that may be one (`_OPENING`).
-_PLACE = re.compile(r"[$€£¥₹₩₽]|US\$|(?<!\w)(?:[-−](?=[\d.])|\.(?=\d)|\d|(?=(?P<word>\w+))[a-z])", re.IGNORECASE)
+
+
+def _openings() -> str:
+    """A pattern of the words that can open a quantity, by first letter, so that other words are passed over quickly."""
+    codes = _CURRENCY_CODE.strip("(?:)").lower().split("|")
+    rest: dict[str, list[str]] = {}
+    for word in sorted({*MONTHS, *NUMBER_WORDS, *SCALE_WORDS, *ORDINAL_WORDS, *codes, "half", "a", "an"}):
+        rest.setdefault(word[0], []).append(word[1:])
+    odd = {"k": "\u212a", "s": "\u017f"}  # the Kelvin sign and the long s are letters too, whatever the case
+    return "|".join(
+        f"[{letter}{letter.upper()}{odd.get(letter, '')}](?:{'|'.join(ends)})(?!\\w)" for letter, ends in rest.items()
+    )
+
+
+#: Where `_SCAN` can match at all: a sign, digit or word that may open a quantity.
+_PLACE = re.compile(rf"[$€£¥₹₩₽]|[Uu](?i:S)\$|(?<!\w)(?:[-−](?=[\d.])|\.(?=\d)|\d|(?i:{_openings()})|[vV](?=[.\s\d]))")
 #: A number before another short one ("1 1 1"): nothing but itself, and quick in the worst of inputs.
 _PLAIN = re.compile(r"(?<![\w.,-])\d{1,30}(?= \d{1,2}(?!\w))")
-_OPENING = frozenset(
-    {*MONTHS, *NUMBER_WORDS, *SCALE_WORDS, *ORDINAL_WORDS, "half", "a", "an", "v"}
-    | {code.lower() for code in _CURRENCY_CODE.strip("(?:)").split("|")}
-)
 _UNIT = re.compile(
     r"(?P<space>[  \u202f-]?)(?P<unit>[%$€£¥₹₩₽]|°?[^\W\d_]{1,20}(?:/[a-z]{1,5})?)"
     r"(?:\s(?P<rest>cent|ciento|points))?(?!\w)"
@@ -94,7 +104,7 @@ def quantities(text: str) -> list[Quantity]:
     scanned = 0
     for place in _PLACE.finditer(text):
         start = place.start()
-        if start < scanned or (place.lastgroup and not _may_open(place[1].casefold())):
+        if start < scanned:
             continue
         plain = _PLAIN.match(text, start)
         if plain:
@@ -109,11 +119,6 @@ def quantities(text: str) -> list[Quantity]:
         if not found or start >= found[-1].end:
             found.extend(_read(text, match))
     return list(_ranges(text, found))
-
-
-def _may_open(word: str) -> bool:
-    """Whether a word (casefolded) can open a quantity: a number, month or currency in words, or `v8`."""
-    return word in _OPENING or (word[0] == "v" and word[1:2].isdigit())
 
 
 def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:

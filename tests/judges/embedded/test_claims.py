@@ -30,7 +30,7 @@ def texts(answer: str) -> list[str]:
         ("The limit is 5 GB, but I don't know the price.", ["The limit is 5 GB"]),
         ("I don't know.", []), ("", []), ("[1]", []), ("Thanks!", []), ("Here are the steps:", []),
         ("The options are:\n- port\n- `--verbose` prints more lines to the log", ["The options are: port", "`--verbose` prints more lines to the log"]),
-        ("| plan | price |\n|---|---|\n| free | 0 |\n| paid | 10 EUR |", ["plan: free, price: 0", "plan: paid, price: 10 EUR"]),
+        ("| plan | price |\n|---|---|\n| free | 0 |\n| paid | 10 EUR |", ["plan: free; price: 0", "plan: paid; price: 10 EUR"]),
         ("Run:\n```bash\norionctl deploy --wait\n```", ["orionctl deploy --wait"]),
         ("**Port:** the server listens on 8080.", ["Port: the server listens on 8080."]),
         ("缓存最多存储512 MB。条目在30分钟后过期。", ["缓存最多存储512 MB。", "条目在30分钟后过期。"]),

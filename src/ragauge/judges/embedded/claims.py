@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from ragauge.core.verdict import Claim
 from ragauge.judges.embedded.lexicon import VERBS
+from ragauge.judges.embedded.units import cells_of, is_header, linear
+from ragauge.text.blocks import code_spans
 from ragauge.text.citations import CitedSentence, parse_citations
 from ragauge.text.normalise import clean
 from ragauge.text.refusals import find_refusal
@@ -39,8 +41,9 @@ _CLAUSES = re.compile(
     r"\s*;\s+|,\s+(?:and|but|while|whereas|although|though|yet|so)\s+|\s+(?:but|whereas|while)\s+(?=(?:the|it|they|he|she|a|an)\b)"
 )
 _PARTS = re.compile(r",\s+(?:and\s+)?|\s+and\s+(?:then\s+)?")
-_DECORATION = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w))")
-_CELL = re.compile(r"(?<!\\)\|")
+_DECORATION = re.compile(r"\*\*|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
+#: A part of a list of values: "Size: 5 GB", "Removed in: 5.0".
+_VALUE = re.compile(r"[^:;]{1,60}:\s\S")
 _SUBJECT_WORDS = 9
 _SHORT_ITEM = 3
 
@@ -65,25 +68,27 @@ def split_claims(text: str) -> tuple[Claim, ...]:
 
 
 def _statements(text: str) -> Iterator[tuple[str, int, int]]:
-    header: list[str] | None = None
+    header: list[str] = []
     intro = ""
-    for sentence in parse_citations(text):
+    sentences = parse_citations(text)
+    for index, sentence in enumerate(sentences):
         kind = sentence.span.kind
         if kind == "row":
-            cells = [cell.strip(" *_`") for cell in _CELL.split(sentence.text.strip().strip("|"))]
-            if header is None:
+            following = sentences[index + 1].span if index + 1 < len(sentences) else None
+            cells = cells_of(sentence.text)
+            if is_header(text, sentence.span, following):
                 header = cells
             elif any(cells):
-                yield _row(header, cells), sentence.span.start, sentence.span.end
+                yield linear(cells, header)[0], sentence.span.start, sentence.span.end
             continue
-        header = None
+        header = []
         if kind == "heading":
             intro = ""
             continue
         if kind == "code":
             yield from _code(sentence)
             continue
-        plain = _DECORATION.sub("", sentence.text).strip()
+        plain = _undecorated(sentence.text).strip()
         if kind == "prose":
             intro = plain.rstrip(": ") if plain.endswith(":") else ""
         if not _is_statement(plain):
@@ -96,9 +101,13 @@ def _statements(text: str) -> Iterator[tuple[str, int, int]]:
         yield from _clauses(text, sentence, plain)
 
 
-def _row(header: list[str], cells: list[str]) -> str:
-    named = zip(header, cells, strict=False)
-    return ", ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+def _undecorated(text: str) -> str:
+    """`text` without signs of emphasis; code keeps all of its signs."""
+    parts, position = [], 0
+    for start, end in code_spans(text, 0, len(text)):
+        parts += [_DECORATION.sub("", text[position:start]), text[start:end]]
+        position = end
+    return "".join((*parts, _DECORATION.sub("", text[position:])))
 
 
 def _code(sentence: CitedSentence) -> Iterator[tuple[str, int, int]]:
@@ -148,6 +157,8 @@ def _split(body: str) -> list[tuple[str, str]]:
 
 def _cut(body: str) -> list[str]:
     """`body` cut at joints outside of brackets, quotes and code at which both sides stand alone."""
+    if sum(bool(_VALUE.match(part.strip())) for part in body.split("; ")) >= 2:
+        return [body]  # a row: its values say something only together
     depths = _depths(body)
     pieces, start = [], 0
     for match in _CLAUSES.finditer(body):

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from ragauge.judges.embedded.lexicon import NEGATIONS, PARTIAL, SYNONYMS, UNIVERSAL
+from ragauge.judges.embedded.units import Unit, units_of
 from ragauge.text.citations import strip_citations
 from ragauge.text.numbers import Quantity, quantities
-from ragauge.text.sentences import split_sentences
 from ragauge.text.tokens import stem, stopwords, words
 
 _STOP = stopwords("en")
 #: Words after a negation that it can reach.
 _SCOPE = 3
-#: Longer sentences are cut, so that one huge line cannot pass for a sentence that says everything.
-_MAX_SENTENCE = 600
+#: Words at which the reach of a negation ends, and signs that do the same (a negation before them does not reach on).
+_BREAKS = frozenset({"and", "but", "because", "while", "whereas", "unless", "if", "so", "then", "although", "though"})
+_BREAK_SIGNS = re.compile(r"[,;:.!?()|](?=\s|$)|[–—]")
 _NAME = re.compile(
     r"(?<![\w.])(?:[A-Z][\w’'-]*[A-Za-z0-9]|[A-Z]{2,}\w*|\w+[_./:]\w[\w./:]*|--?[a-z][\w-]+|[a-z]+[A-Z]\w*)"
 )
@@ -58,16 +59,39 @@ class Statement:
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """Content stems that a negation reaches."""
+        """Content stems that stand only where a negation reaches."""
+        return self._reached[0] - self._reached[1]
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """Content stems that a negation reaches: up to three, to the end of the clause."""
+        return self._reached[0]
+
+    @cached_property
+    def _reached(self) -> tuple[frozenset[str], frozenset[str]]:
+        """(content stems that a negation reaches, those that stand out of its reach)."""
+        if NEGATIONS.isdisjoint(self.tokens) and "n't" not in self.text and "n’t" not in self.text:
+            return frozenset(), self.stem_set
         found: set[str] = set()
-        reach = 0
-        for word in self.tokens:
-            if word in NEGATIONS or word.endswith("n't"):
-                reach = _SCOPE
-            elif reach and word not in _STOP:
-                found.add(stem(word))
-                reach -= 1
-        return frozenset(found)
+        stated: set[str] = set()
+        for clause in _BREAK_SIGNS.split(self.text):
+            reach = 0
+            for word in words(clause):
+                if word in NEGATIONS or word.endswith("n't"):
+                    reach = _SCOPE
+                elif word in _BREAKS:
+                    reach = 0
+                elif reach and word not in _STOP:
+                    found.add(stem(word))
+                    reach -= 1
+                elif word not in _STOP:
+                    stated.add(stem(word))
+        return frozenset(found), frozenset(stated)
+
+    @cached_property
+    def line(self) -> str:
+        """All words with a space around each, for finding one sequence of words in another."""
+        return f" {' '.join(self.tokens)} "
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -100,11 +124,18 @@ class Statement:
 
 @dataclass(frozen=True)
 class Sentence(Statement):
-    """A sentence of a chunk, at `start:end` of the chunk's text."""
+    """A unit of a chunk (a sentence, a row, a line of code), at `start:end` of the chunk's text."""
 
     chunk: int = 0
     start: int = 0
     end: int = 0
+    under: str = ""
+    cells: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """Its own stems and those of the heading or lead-in that it stands under."""
+        return self.stem_set | statement(self.under).stem_set if self.under else self.stem_set
 
 
 @dataclass(frozen=True)
@@ -113,7 +144,7 @@ class Evidence:
 
     sentences: tuple[Sentence, ...]
     index: dict[str, tuple[int, ...]] = field(repr=False)
-    n_chunks: int
+    texts: tuple[str, ...] = field(repr=False)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -124,6 +155,24 @@ class Evidence:
     def quantities(self) -> list[Quantity]:
         """Every quantity."""
         return [quantity for sentence in self.sentences for quantity in sentence.quantities]
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """For each chunk, the words of all of its units in order, with a space around each."""
+        said: dict[int, list[str]] = {}
+        for sentence in self.sentences:
+            said.setdefault(sentence.chunk, []).extend(sentence.tokens)
+        return tuple(f" {' '.join(said.get(number, ()))} " for number in range(len(self.texts)))
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """Every word."""
+        return frozenset().union(*(sentence.tokens for sentence in self.sentences))
+
+    @cached_property
+    def raw(self) -> str:
+        """All texts, casefolded, for looking up identifiers."""
+        return "\n".join(self.texts).casefold()
 
     @cached_property
     def heads(self) -> frozenset[str]:
@@ -142,38 +191,43 @@ class Evidence:
 
 
 @lru_cache(maxsize=2048)
-def sentences_of(text: str) -> tuple[tuple[str, int, int], ...]:
-    """(words, start, end) of the sentences of one chunk; very long ones in pieces."""
-    found = []
-    for span in split_sentences(text):
-        start = span.start
-        while span.end - start > _MAX_SENTENCE:
-            cut = text.rfind(" ", start + _MAX_SENTENCE // 2, start + _MAX_SENTENCE)
-            cut = cut if cut > 0 else start + _MAX_SENTENCE
-            found.append((text[start:cut], start, cut))
-            start = cut
-        found.append((text[start : span.end], start, span.end))
-    return tuple(found)
+def _units(text: str, header: str) -> tuple[Unit, ...]:
+    return tuple(units_of(text, header))
 
 
 @lru_cache(maxsize=2048)
-def _chunk(text: str, number: int) -> tuple[Sentence, ...]:
-    return tuple(Sentence(piece, number, start, end) for piece, start, end in sentences_of(text) if piece.strip())
+def _chunk(text: str, header: str, number: int) -> tuple[Sentence, ...]:
+    return tuple(
+        Sentence(unit.text, number, unit.start, unit.end, unit.under, unit.cells) for unit in _units(text, header)
+    )
 
 
 @lru_cache(maxsize=256)
-def _prepared(texts: tuple[str, ...]) -> Evidence:
-    sentences = tuple(sentence for number, text in enumerate(texts) for sentence in _chunk(text, number))
+def _prepared(texts: tuple[str, ...], headers: tuple[str, ...]) -> Evidence:
+    sentences = tuple(
+        sentence
+        for number, text in enumerate(texts)
+        for sentence in _chunk(text, headers[number] if headers else "", number)
+    )
     index: dict[str, list[int]] = {}
     for place, sentence in enumerate(sentences):
-        for one in sentence.stem_set:
+        for one in sentence.held:
             index.setdefault(one, []).append(place)
-    return Evidence(sentences, {one: tuple(places) for one, places in index.items()}, len(texts))
+    return Evidence(sentences, {one: tuple(places) for one, places in index.items()}, texts)
 
 
-def prepare(texts: Sequence[str]) -> Evidence:
-    """The evidence that these texts hold, in their order; the last 256 sets are remembered."""
-    return _prepared(tuple(texts))
+def prepare(texts: Sequence[str], headers: Sequence[str] = ()) -> Evidence:
+    """The evidence that these texts hold, in their order; the last 256 sets are remembered.
+
+    `headers`: for each text the header row of a table that it goes on with ("" for none).
+    """
+    return _prepared(tuple(texts), tuple(headers))
+
+
+def forget() -> None:
+    """Drop everything remembered (for measuring speed)."""
+    for cached in (_prepared, _chunk, _units, statement):
+        cached.cache_clear()
 
 
 @lru_cache(maxsize=4096)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ragauge.judges.embedded.differences import Differences, differences, same, substituted, unknown_identifiers
 from ragauge.judges.embedded.evidence import Evidence, Sentence, Statement
-from ragauge.judges.embedded.lexicon import EXCLUSIVE, SYNONYMS
-from ragauge.text.numbers import Quantity, agree, dimension
-from ragauge.text.tokens import stem, words
+from ragauge.judges.embedded.lexicon import NEGATIONS, SYNONYMS
+from ragauge.text.tokens import stem, stopwords, words
 
 #: Names of the features, in the order of the vector.
 NAMES = (
     "recall", "recall_soft", "best_sentence", "best_pair", "best_two", "pairs", "order", "n_missing", "names_found",
     "n_names_missing", "numbers_found", "n_numbers_missing", "number_conflict", "negation", "exclusive", "quantifier",
     "substituted", "length", "evidence_length", "precision_best",
+    "overlap", "in_order", "all_pairs", "best_chunk", "missing_run", "unknown_identifiers", "verbatim",
 )  # fmt: skip
 #: A sentence says the same thing apart from the detail in question when it covers this much of the claim's weight.
 _SAME_TOPIC = 0.5
 _QUANTITY_WEIGHT = 1.5
+_STOP = stopwords("en")
+_CONDITIONS = frozenset({"if", "unless", "until", "whether", "would"})
 #: A further sentence belongs to the window when it adds this much coverage.
 _ADDS = 0.1
 
@@ -42,6 +45,12 @@ class Signals:
     negated: tuple[str, ...]
     opposites: tuple[tuple[str, str], ...]
     quantifier: bool
+    cells: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[str, ...] = ()
+    verbatim: bool = False
+
+
+_NOTHING = Signals(tuple(0.0 for _ in NAMES), (), 0.0, 0.0, (), (), (), (), (), False)
 
 
 def measure(claim: Statement, evidence: Evidence) -> Signals:
@@ -53,16 +62,22 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
     """
     places = _places(claim, evidence)
     if not places or not evidence.sentences:
-        return Signals(tuple(0.0 for _ in NAMES), (), 0.0, 0.0, tuple(claim.stem_set), (), (), (), (), False)
+        return replace(_NOTHING, missing=tuple(sorted(claim.stem_set)))
     weights = {one: evidence.weight(one) if not one.startswith("#") else _QUANTITY_WEIGHT for one in places}
-    window = _window(places, weights, len(evidence.sentences))
+    window = _window(claim, places, weights, evidence.sentences)
     near = [evidence.sentences[i] for i in window.near]
     best = evidence.sentences[window.best]
     missing = [one for one, held in places.items() if not held]
     total = sum(weights.values())
     soft = sum(weights[one] * _softly(one, held, evidence) for one, held in places.items()) / total
     topic = _topic(window.near, places, weights)
-    differences = _differences(claim, near, topic, places)
+    verbatim = _verbatim(claim, evidence)
+    found = (
+        differences(claim, near, places, evidence.sentences)
+        if topic >= _SAME_TOPIC and verbatim is None
+        else Differences()
+    )
+    unknown = unknown_identifiers(claim, evidence) if verbatim is None else ()
     names_missing = [one for one in sorted(claim.names) if one not in evidence.index]
     asked = claim.quantities
     n_numbers_missing = sum(not places[f"#{q.text}"] for q in asked)
@@ -80,20 +95,29 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
         min(len(names_missing), 4) / 4,
         1 - n_numbers_missing / len(asked) if asked else 1.0,
         min(n_numbers_missing, 4) / 4,
-        float(bool(differences.numbers)),
-        float(bool(differences.negated)),
-        float(bool(differences.opposites)),
-        float(differences.quantifier),
-        min(len(_substituted(claim, best)), 2) / 2,
+        float(bool(found.numbers or found.cells)),
+        float(bool(found.negated)),
+        float(bool(found.opposites)),
+        float(found.quantifier),
+        min(len(substituted(claim, best)), 2) / 2,
         math.log1p(n) / 4,
         math.log1p(len(evidence.index)) / 8,
         len(best.stem_set & claim.stem_set) / max(len(best.stem_set), 1),
+        _overlap(claim, evidence),
+        _in_order(claim.tokens, best.tokens),
+        _all_pairs(claim, evidence),
+        _best_chunk(places, weights, evidence) / total,
+        min(_missing_run(claim.stems, places), 5) / 5,
+        min(len(unknown), 2) / 2,
+        float(verbatim is not None),
     )
+    if verbatim is not None:
+        near = [verbatim, *(one for one in near if one is not verbatim)]
+        best = near[0]
     said = tuple(one.removeprefix("#") for one in missing)
     return Signals(
-        vector, (best, *(s for s in near if s is not best)), window.two, topic, said, differences.numbers,
-        differences.names,
-        differences.negated, differences.opposites, differences.quantifier,
+        vector, (best, *(s for s in near if s is not best)), window.two, topic, said, found.numbers,
+        found.names, found.negated, found.opposites, found.quantifier, found.cells, unknown, verbatim is not None,
     )  # fmt: skip
 
 
@@ -115,15 +139,27 @@ def _places(claim: Statement, evidence: Evidence) -> dict[str, frozenset[int]]:
         if one in places or one in spoken:
             continue
         held = frozenset(evidence.index.get(one, ()))
+        if not held and "." in one:
+            held = _dotted(one, evidence)
         if not held:
             held = frozenset(place for other in SYNONYMS.get(one, ()) for place in evidence.index.get(other, ()))
         places[one] = held
     related = frozenset[int]().union(*places.values()) if places else frozenset(range(len(evidence.sentences)))
     for quantity in claim.quantities:
         places[f"#{quantity.text}"] = frozenset(
-            place for place in related if any(_same(quantity, other) for other in evidence.sentences[place].quantities)
+            place for place in related if any(same(quantity, other) for other in evidence.sentences[place].quantities)
         )
     return places
+
+
+def _dotted(one: str, evidence: Evidence) -> frozenset[int]:
+    """Where the last part of a dotted name stands in a chunk that holds all of its parts (nested settings)."""
+    parts = [stem(part) for part in one.split(".") if part]
+    if len(parts) < 2 or any(part not in evidence.index or part.isdigit() for part in parts):
+        return frozenset()
+    chunks = [{evidence.sentences[place].chunk for place in evidence.index[part]} for part in parts]
+    common = set.intersection(*chunks)
+    return frozenset(place for place in evidence.index[parts[-1]] if evidence.sentences[place].chunk in common)
 
 
 @dataclass(frozen=True)
@@ -135,7 +171,9 @@ class _Window:
     two: float
 
 
-def _window(places: Mapping[str, frozenset[int]], weights: Mapping[str, float], n: int) -> _Window:
+def _window(
+    claim: Statement, places: Mapping[str, frozenset[int]], weights: Mapping[str, float], units: Sequence[Sentence]
+) -> _Window:
     total = sum(weights.values())
     held: dict[int, float] = {}
     for one, where in places.items():
@@ -144,12 +182,16 @@ def _window(places: Mapping[str, frozenset[int]], weights: Mapping[str, float], 
     if not held:
         return _Window(0, (0,), 0.0, 0.0, 0.0)
     ranking = sorted(held, key=lambda place: (-round(held[place], 9), place))
+    tied = [place for place in ranking[:8] if held[place] > held[ranking[0]] - 0.02]
+    if len(tied) > 1:
+        tied.sort(key=lambda place: (-_likeness(claim, units[place]), place))
+        ranking = [*tied, *(place for place in ranking if place not in tied)]
     best = ranking[0]
     single = pair = held[best]
     near: tuple[int, ...] = (best,)
     for place in ranking[:4]:
         for other in (place - 1, place + 1):
-            value = _covered((place, other), places, weights) / total if 0 <= other < n else 0.0
+            value = _covered((place, other), places, weights) / total if 0 <= other < len(units) else 0.0
             if value > pair + 1e-9:
                 pair, near, best = value, (place, other), place
     two = pair
@@ -160,6 +202,11 @@ def _window(places: Mapping[str, frozenset[int]], weights: Mapping[str, float], 
     if two > pair + _ADDS:
         near = (*near, added)
     return _Window(best, near, single, pair, two)
+
+
+def _likeness(claim: Statement, unit: Sentence) -> float:
+    """How alike two statements with the same words are: order, stop words, brevity."""
+    return _in_order(claim.tokens, unit.tokens) - 0.002 * len(unit.tokens)
 
 
 def _covered(window: Iterable[int], places: Mapping[str, frozenset[int]], weights: Mapping[str, float]) -> float:
@@ -182,96 +229,88 @@ def _order(stems: Sequence[str], best: Sentence) -> float:
     return sum(a < b for a, b in pairwise(found)) / (len(found) - 1)
 
 
-@dataclass(frozen=True)
-class _Differences:
-    numbers: tuple[tuple[str, str], ...] = ()
-    names: tuple[str, ...] = ()
-    negated: tuple[str, ...] = ()
-    opposites: tuple[tuple[str, str], ...] = ()
-    quantifier: bool = False
+def _overlap(claim: Statement, evidence: Evidence) -> float:
+    """Share of the claim's distinct content words, as written, that stand anywhere."""
+    content = {word for word in claim.tokens if word not in _STOP}
+    return len(content & evidence.tokens) / len(content) if content else 0.0
 
 
-def _differences(
-    claim: Statement, near: Sequence[Sentence], topic: float, places: Mapping[str, frozenset[int]]
-) -> _Differences:
-    """What claim and window say differently, where the window is about the same matter."""
-    if topic < _SAME_TOPIC:
-        return _Differences()
-    said = frozenset[str]().union(*(sentence.stem_set for sentence in near))
-    return _Differences(
-        _wrong_numbers(claim, near, places),
-        _wrong_names(claim, near, said),
-        _negations(claim, near),
-        _opposites(claim, near),
-        claim.universal and not any(s.universal for s in near) and any(s.partial for s in near),
-    )
-
-
-def _wrong_numbers(
-    claim: Statement, near: Sequence[Sentence], places: Mapping[str, frozenset[int]]
-) -> tuple[tuple[str, str], ...]:
-    """(claim's, evidence's) quantity where the evidence nowhere has the claim's but the window another of its kind."""
-    conflicts = []
-    for quantity in claim.quantities:
-        if places[f"#{quantity.text}"]:
+def _in_order(mine: Sequence[str], theirs: Sequence[str]) -> float:
+    """Length of the longest common subsequence of words, as a share of the claim's (ROUGE-L recall, Lin 2004)."""
+    mine, theirs = mine[:60], theirs[:120]
+    if not mine or not theirs:
+        return 0.0
+    common = set(theirs)
+    row = [0] * (len(theirs) + 1)
+    for word in mine:
+        if word not in common:
             continue
-        close = [other for sentence in near for other in sentence.quantities if _comparable(quantity, other)]
-        rivals = [other for other in close if not any(_same(mine, other) for mine in claim.quantities)]
-        if rivals:
-            conflicts.append((quantity.text, rivals[0].text))
-    return tuple(conflicts)
+        diagonal = 0
+        for place, other in enumerate(theirs, start=1):
+            above = row[place]
+            if word == other:
+                row[place] = diagonal + 1
+            elif row[place - 1] > above:
+                row[place] = row[place - 1]
+            diagonal = above
+    return row[-1] / len(mine)
 
 
-def _same(mine: Quantity, other: Quantity) -> bool:
-    """Whether evidence states the claim's quantity; rounded to its two leading digits it still does for measures."""
-    return agree(mine, other) or (mine.kind == other.kind == "measure" and agree(mine, other, relative=0.02))
+def _all_pairs(claim: Statement, evidence: Evidence) -> float:
+    """Share of the claim's neighbouring words, stop words too, that are neighbours in a chunk."""
+    pairs = {f" {a} {b} " for a, b in pairwise(claim.tokens)}
+    if not pairs:
+        return 1.0
+    return sum(any(pair in line for line in evidence.lines) for pair in pairs) / len(pairs)
 
 
-def _comparable(mine: Quantity, other: Quantity) -> bool:
-    if {"version", "date", "time", "money"} & {mine.kind, other.kind}:
-        return mine.kind == other.kind
-    return dimension(mine) == dimension(other)
+def _best_chunk(places: Mapping[str, frozenset[int]], weights: Mapping[str, float], evidence: Evidence) -> float:
+    """Weight of the terms that one chunk holds, at most."""
+    held: dict[int, float] = {}
+    for one, where in places.items():
+        for chunk in {evidence.sentences[place].chunk for place in where}:
+            held[chunk] = held.get(chunk, 0.0) + weights[one]
+    return max(held.values(), default=0.0)
 
 
-def _negations(claim: Statement, near: Sequence[Sentence]) -> tuple[str, ...]:
-    """Stems that one side negates and the other states, in a sentence that shares half of the claim's words.
+def _missing_run(stems: Sequence[str], places: Mapping[str, frozenset[int]]) -> int:
+    """The longest run of content stems in a row that stand nowhere."""
+    longest = run = 0
+    for one in stems:
+        run = 0 if places.get(one, True) else run + 1
+        longest = max(longest, run)
+    return longest
 
-    When both negate something that they share, no difference: where a negation's reach ends is a matter of wording.
+
+def _verbatim(claim: Statement, evidence: Evidence) -> Sentence | None:
+    """The unit in which the claim stands word for word, not right behind a negation or a condition; else None.
+
+    A claim of fewer than three content words must be a whole unit or cell.
     """
-    found: set[str] = set()
-    for sentence in near:
-        shared = claim.stem_set & sentence.stem_set
-        if 2 * len(shared) >= len(claim.stem_set) and not (claim.negated & sentence.negated):
-            found.update((claim.negated ^ sentence.negated) & shared)
-    return tuple(sorted(found))
+    line = claim.line
+    n_content = len(claim.stems)
+    for number, text in enumerate(evidence.lines):
+        place = text.find(line)
+        while place >= 0:
+            before = text[max(0, place - 40) : place].split()[-2:]
+            if NEGATIONS.isdisjoint(before) and _CONDITIONS.isdisjoint(before):
+                unit = _unit_of(claim, number, place, text, evidence)
+                if unit is not None and (n_content >= 3 or unit.line == line or _is_cell(claim, unit)):
+                    return unit
+            place = text.find(line, place + 1)
+    return None
 
 
-def _opposites(claim: Statement, near: Sequence[Sentence]) -> tuple[tuple[str, str], ...]:
-    """(claim's word, evidence's word) where the evidence has a word that excludes the claim's."""
-    spoken = frozenset[str]().union(*(sentence.all_stems for sentence in near))
-    found = []
-    for one in sorted(claim.all_stems - spoken):
-        rivals = sorted((EXCLUSIVE.get(one, frozenset()) & spoken) - claim.all_stems)
-        if rivals:
-            found.append((one, rivals[0]))
-    return tuple(found)
+def _unit_of(claim: Statement, number: int, place: int, text: str, evidence: Evidence) -> Sentence | None:
+    """The unit of chunk `number` in which the word at `place` of its line stands."""
+    index = text.count(" ", 0, place)
+    for sentence in evidence.sentences:
+        if sentence.chunk == number:
+            if index < len(sentence.tokens):
+                return sentence
+            index -= len(sentence.tokens)
+    return None
 
 
-def _substituted(claim: Statement, best: Sentence) -> tuple[tuple[str, str], ...]:
-    """(claim's, evidence's) stem where one word stands for another between the same two neighbours."""
-    frames = {(a, c): b for a, b, c in zip(best.stems, best.stems[1:], best.stems[2:], strict=False)}
-    found = []
-    for a, b, c in zip(claim.stems, claim.stems[1:], claim.stems[2:], strict=False):
-        other = frames.get((a, c))
-        if other is None or other == b or b in best.stem_set or other in claim.stem_set:
-            continue
-        if other not in SYNONYMS.get(b, ()) and b[:5] != other[:5]:
-            found.append((b, other))
-    return tuple(found)
-
-
-def _wrong_names(claim: Statement, near: Sequence[Sentence], said: frozenset[str]) -> tuple[str, ...]:
-    """Names of the claim that the window lacks while it has other names in their place."""
-    lacking = sorted(one for one in claim.names if one not in said)
-    theirs = frozenset[str]().union(*(sentence.names for sentence in near)) - claim.stem_set
-    return tuple(lacking) if lacking and theirs else ()
+def _is_cell(claim: Statement, unit: Sentence) -> bool:
+    return any(" ".join(words(f"{name} {value}")) == " ".join(claim.tokens) for name, value in unit.cells)

@@ -14,9 +14,12 @@ from ragauge.text.normalise import normalise
 
 SUPPORTED, CONTRADICTED, NOT_MENTIONED = "supported", "contradicted", "not_mentioned"
 THRESHOLD = 0.5
-#: A difference in a window that otherwise says the same keeps the probability below the threshold.
-_CONFLICT_CAP = 0.3
-_ABSENT_CAP = 0.45
+#: A difference in a window that otherwise says the same: (base, share of the probability that is kept), all below the
+#: threshold, so that claims with a difference keep their order. A number, cell, opposite or quantifier; a negation or a
+#: name; an identifier that stands in no chunk, so that it was not taken from them.
+_CONFLICT, _DOUBT, _UNKNOWN = (0.28, 0.04), (0.3, 0.19), (0.1, 0.3)
+#: What stands there word for word is supported, whatever else differs.
+_VERBATIM = 0.97
 #: A window that covers less of a claim is about something else, so that nothing in it contradicts the claim.
 _SAME_MATTER = 0.55
 _QUOTE = 300
@@ -38,9 +41,10 @@ def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> t
     """One verdict per claim, in order; `quote` is an exact substring of the evidence chunk's text."""
     shown = [chunk for chunk in chunks if not is_blank(chunk.text)]
     texts = [chunk.text for chunk in shown]
+    headers = [header_of(chunk) for chunk in shown]
     verdicts = []
     for claim in claims:
-        found = judge_text(claim.text, texts)
+        found = judge_text(claim.text, texts, headers if any(headers) else ())
         chunk = shown[found.chunk] if found.chunk is not None else None
         verdicts.append(
             Verdict(
@@ -56,19 +60,26 @@ def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> t
     return tuple(verdicts)
 
 
-def judge_text(claim: str, texts: Sequence[str]) -> Finding:
+def header_of(chunk: RetrievedChunk) -> str:
+    """The header row of a table that the chunk goes on with, where the one who cut it noted it down."""
+    header = chunk.metadata.get("table_header")
+    return header.split("\n", 1)[0] if isinstance(header, str) else ""
+
+
+def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = ()) -> Finding:
     """One statement against texts in their order.
 
-    The probability is a logistic regression over `features.NAMES`, capped where a number, a negation, an opposite or a
-    name differs in a window that otherwise says the same. Supported from 0.5; below it contradicted where such a
-    difference was found, else not mentioned.
+    The probability is a logistic regression over `features.NAMES`, capped where a number, a cell, a negation, an
+    opposite or a name differs in a window that otherwise says the same, and where an identifier stands in no text; what
+    stands there word for word is supported. Supported from 0.5; below it contradicted where such a difference was
+    found, else not mentioned.
     """
     said = statement(claim)
-    evidence = prepare(texts)
+    evidence = prepare(texts, headers)
     if not evidence.sentences:
         return Finding(NOT_MENTIONED, 0.0, None, 0, 0, "there is no text to look in")
     if not said.stems:
-        return _verbatim(claim, texts)
+        return _signs(claim, texts)
     signals = measure(said, evidence)
     probability = round(probability_of(signals), 4)
     best = signals.best[0] if signals.best else None
@@ -97,16 +108,25 @@ def pool(probabilities: Sequence[float]) -> float:
 def probability_of(signals: Signals, model: Logistic | None = None) -> float:
     """Probability that the evidence supports the claim, after the caps; `model` None: the shipped weights."""
     probability = (model or load("support", NAMES)).probability(signals.vector)
+    if signals.verbatim:
+        return max(probability, _VERBATIM)
+    if signals.unknown:
+        probability = _lowered(probability, _UNKNOWN)
     if signals.topic < _SAME_MATTER:
         return probability
-    if signals.wrong_numbers or signals.opposites or signals.negated or signals.quantifier:
-        return min(probability, _CONFLICT_CAP)
-    if signals.wrong_names and any(name in signals.missing for name in signals.wrong_names):
-        return min(probability, _ABSENT_CAP)
+    if signals.wrong_numbers or signals.cells or signals.opposites or signals.quantifier:
+        return _lowered(probability, _CONFLICT)
+    if signals.negated or (signals.wrong_names and any(name in signals.missing for name in signals.wrong_names)):
+        return _lowered(probability, _DOUBT)
     return probability
 
 
-def _verbatim(claim: str, texts: Sequence[str]) -> Finding:
+def _lowered(probability: float, cap: tuple[float, float]) -> float:
+    base, share = cap
+    return min(probability, base + share * probability)
+
+
+def _signs(claim: str, texts: Sequence[str]) -> Finding:
     """A statement of stop words and signs only: supported when it stands there word for word."""
     wanted = normalise(claim)
     for place, text in enumerate(texts):
@@ -120,8 +140,8 @@ def _verbatim(claim: str, texts: Sequence[str]) -> Finding:
 
 def _conflict(signals: Signals) -> str:
     """What differs between claim and evidence, in words; empty when nothing does."""
-    if signals.wrong_numbers:
-        said, found = signals.wrong_numbers[0]
+    if signals.wrong_numbers or signals.cells:
+        said, found = (*signals.wrong_numbers, *signals.cells)[0]
         return f"it says {said}, the evidence {found}"
     if signals.opposites:
         said, found = signals.opposites[0]
@@ -136,6 +156,10 @@ def _conflict(signals: Signals) -> str:
 
 
 def _reason(label: str, signals: Signals, conflict: str) -> str:
+    if signals.verbatim:
+        return "it stands there word for word"
+    if signals.unknown and label == NOT_MENTIONED:
+        return f"no chunk holds {', '.join(signals.unknown[:3])}" + (f"; {conflict}" if conflict else "")
     covered = f"{round(100 * signals.coverage)} % of its telling words stand together in the evidence"
     lacking = f"; not found: {', '.join(signals.missing[:5])}" if signals.missing else ""
     if label == SUPPORTED:
