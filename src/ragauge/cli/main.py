@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "sweep": ("ragauge.cli.sweep", "Try a grid of settings and say which to take."),
     "ab": ("ragauge.cli.ab", "A/B outcomes: better, worse or not settled yet, however often you look."),
     "export": ("ragauge.cli.export", "Write a run as JSON, CSV, Parquet or Markdown."),
+    "report": ("ragauge.cli.report", "Write a run as one HTML page; tell Prometheus and Slack."),
     "calibrate": ("ragauge.cli.calibrate", "Compare the judge with people's labels; correct its failure rate."),
     "diagnose": ("ragauge.cli.diagnose", "Why questions fail, and what to try first."),
     "inspect": ("ragauge.cli.inspect", "Follow one question through retrieval: why is the answer not found?"),

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ragauge.text.normalise import clean, display
 
-_STYLE = """
+STYLE = """
 svg{background:#fff;color:#1b1f24;font:13px system-ui,sans-serif}
 .ink{fill:currentColor}.soft{fill:currentColor;opacity:.65}.line{stroke:currentColor;fill:none}
 .grid{stroke:currentColor;opacity:.15}.none{fill:currentColor;opacity:.08}
@@ -99,6 +99,15 @@ def plot(model: Plot, width: int = 640, height: int = 400) -> str:
     return _document(model.title, model.note, width, height + 22 * len(model.series), _drawn(model, width, height))
 
 
+def inline_plot(model: Plot, name: str, width: int = 640, height: int = 400) -> str:
+    """The same for a page: without its style (`STYLE` must stand in the page once), ids that start with `name`."""
+    text = plot(model, width, height).replace(f"<style>{STYLE}</style>", "", 1)
+    text = text.replace('aria-labelledby="t d"', f'aria-labelledby="{name}-t {name}-d"', 1)
+    return text.replace('<title id="t">', f'<title id="{name}-t">', 1).replace(
+        '<desc id="d">', f'<desc id="{name}-d">', 1
+    )
+
+
 def _document(title: str, note: str, width: float, height: float, parts: Iterator[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" '
@@ -106,7 +115,7 @@ def _document(title: str, note: str, width: float, height: float, parts: Iterato
     )
     lines = [
         head,
-        f'<title id="t">{_text(title)}</title><desc id="d">{_text(note)}</desc><style>{_STYLE}</style>',
+        f'<title id="t">{_text(title)}</title><desc id="d">{_text(note)}</desc><style>{STYLE}</style>',
         f'<text class="ink" x="16" y="26" font-size="16" font-weight="600">{_text(title)}</text>',
         f'<text class="soft" x="16" y="46">{_text(note)}</text>',
         *parts,
