@@ -197,6 +197,19 @@ def test_settings_hold_what_the_flags_do_and_flags_go_first(here: Path, answers:
     assert "Did you mean 'calls'" in ragauge("score", answers).err
 
 
+def test_the_command_line_embeds_with_one_thread_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, ragauge: Any
+) -> None:
+    import os
+
+    for given, kept in ((None, "1"), ("4", "4")):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+        if given is None:
+            monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+        ragauge("--version")
+        assert os.environ["OPENBLAS_NUM_THREADS"] == kept
+
+
 def test_passwords_in_addresses_do_not_reach_the_manifest() -> None:
     from ragauge.cli.running import shown_settings
     from ragauge.engine.settings import Settings

@@ -80,6 +80,9 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line; turns deliberate errors into one message and an exit code."""
     from ragauge.errors import RagaugeError
 
+    # Before numpy is loaded: the embedder's matrices are small, and several BLAS threads wait for one another by
+    # spinning. On two busy cores they took up to 14 times as long as one (benchmarks/RESULTS-judges.md).
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = cli.main(args=args, standalone_mode=False)
     except RagaugeError as error:
