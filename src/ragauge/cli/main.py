@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "ab": ("ragauge.cli.ab", "A/B outcomes: better, worse or not settled yet, however often you look."),
     "export": ("ragauge.cli.export", "Write a run as JSON, CSV, Parquet or Markdown."),
     "report": ("ragauge.cli.report", "Write a run as one HTML page; tell Prometheus and Slack."),
+    "judge": ("ragauge.cli.judge", "Try a judge: known cases, or agreement with people's labels."),
     "calibrate": ("ragauge.cli.calibrate", "Compare the judge with people's labels; correct its failure rate."),
     "diagnose": ("ragauge.cli.diagnose", "Why questions fail, and what to try first."),
     "inspect": ("ragauge.cli.inspect", "Follow one question through retrieval: why is the answer not found?"),
