@@ -413,20 +413,43 @@ def test_text_stands_out_from_its_ground_in_both_themes(theme: int) -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
 
 
-@pytest.mark.parametrize("word", ["word ", "<&\"'>", "\u202e", "界"], ids=["plain", "markup", "bidi", "wide"])
-def test_a_thousand_long_rows_fit_into_five_megabytes(tmp_path: Path, word: str) -> None:
+def long_rows(tmp_path: Path, n: int, word: str) -> RunDir:
     text = word * (4000 // len(word))
     score = Scored(value=0.5, verdicts=tuple(verdict(i, text[:400], "supported", reason=text[:400]) for i in range(9)))
     item = {"retrieved": [(f"c{i}", text) for i in range(10)], "gold": "c1", "answer": text, "question": text}
-    values = {f"q{i}": {"faithfulness": score, "recall": 0.5} for i in range(1000)}
-    run = a_run(tmp_path, values, items=dict.fromkeys(values, item))
-    parts = html_parts(run.manifest, run.records)
-    size, last = 0, ""
-    for part in parts:
-        size += len(part.encode("utf-8"))
-        last = (last + part)[-12_000:]
+    values = {f"q{i}": {"faithfulness": score, "recall": 0.5} for i in range(n)}
+    return a_run(tmp_path, values, items=dict.fromkeys(values, item))
+
+
+WORDS = pytest.mark.parametrize("word", ["word ", "<&\"'>", "\u202e", "界"], ids=["plain", "markup", "bidi", "wide"])
+
+
+@WORDS
+def test_long_rows_are_shortened_to_fit_and_the_page_says_so(
+    tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragauge.report.html.LIMIT_BYTES", 250_000)
+    page = html(long_rows(tmp_path, 50, word))
+    assert 100_000 < len(page.encode()) <= 250_000
+    assert "50 of 50 rows are shortened" in page
+    assert re.search(r"\[\d+ of 4000 characters shown\]", page)
+
+
+@pytest.mark.slow
+@WORDS
+def test_a_thousand_long_rows_fit_into_five_megabytes(tmp_path: Path, word: str) -> None:
+    size = len(html(long_rows(tmp_path, 1000, word)).encode())
     assert LIMIT_BYTES * 0.4 < size <= LIMIT_BYTES
-    assert "1000 of 1000 rows are shortened" in last
+
+
+def test_a_short_row_among_long_ones_is_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragauge.report.html.LIMIT_BYTES", 150_000)
+    items = {f"q{i}": {"answer": "long " * 4000, "question": "x " * 4000} for i in range(20)}
+    items["q10"] = {"answer": "word " * 150 + "the end."}
+    page = html(a_run(tmp_path, {name: {"recall": 1.0} for name in items}, items=items))
+    row = page[page.index('id="r11"') : page.index('id="r12"')]
+    assert "the end." in row
+    assert "characters shown" not in row
 
 
 def test_rows_are_streamed(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class _Rows:
         self.template = environment.get_template("row.html.jinja")
         self.n_bytes = 0
         self.n_cut = 0
+        self.level = 0
 
     def __iter__(self) -> Iterator[Any]:
         from markupsafe import Markup
@@ -75,16 +76,33 @@ class _Rows:
             yield Markup(self._row(record, place, (limit - self.n_bytes) // left))
 
     def _row(self, record: Record, place: int, room: int) -> str:
+        """The fullest level that fits; the search starts where the row before ended, because rows are alike."""
         check, cause = checked(self.page, record)
         tags = self.page.tag_places
-        text = ""
-        for level in LEVELS:
-            view = row_view(record, check, place, level, tags, cause)
-            text = self.template.render(row=view)
-            if len(text) <= room and len(text.encode("utf-8", "replace")) <= room:
-                break
-        self.n_cut += view.cut
+
+        def at(level: int) -> tuple[str, bool]:
+            view = row_view(record, check, place, LEVELS[level], tags, cause)
+            return self.template.render(row=view), view.cut
+
+        level = self.level
+        text, cut = at(level)
+        if _fits(text, room):
+            while cut and level > 0:
+                fuller, still_cut = at(level - 1)
+                if not _fits(fuller, room):
+                    break
+                text, cut, level = fuller, still_cut, level - 1
+        else:
+            while level + 1 < len(LEVELS) and not _fits(text, room):
+                level += 1
+                text, cut = at(level)
+        self.level = level
+        self.n_cut += cut
         return text
+
+
+def _fits(text: str, room: int) -> bool:
+    return len(text) <= room and len(text.encode("utf-8", "replace")) <= room
 
 
 def _environment() -> Environment:

@@ -1,0 +1,125 @@
+"""A run as a Prometheus text file (exposition format 0.0.4), for a node exporter's text-file folder or a push gateway.
+
+Names: one prefix, base units, `_total` for counters, no label that grows with the questions. A file tells of one run,
+so the judge's counters are those of that run: they start again with the next, as counters of a restarted process do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragauge.core.run import Manifest, MetricResult, Summary
+from ragauge.core.score import kind_of
+from ragauge.text.normalise import clean, display
+
+
+@dataclass(frozen=True)
+class _Family:
+    name: str
+    kind: str
+    help: str
+    samples: tuple[tuple[Mapping[str, str], float], ...]
+
+
+def prometheus_text(
+    manifest: Manifest, summary: Summary, *, suite: str | None = None, gate: float | None = None
+) -> str:
+    """Every metric with its interval, how many were scored and why not, when the run was made, what judging used.
+
+    `suite`: the label that tells several golden sets apart (default: the golden set's name). `gate`: 1 passed,
+    0 failed, -1 could not be judged; left out where no gate was run.
+    """
+    lines: list[str] = []
+    for family in _families(manifest, summary, suite or manifest.dataset.name, gate):
+        if family.samples:
+            lines += [f"# HELP {family.name} {_help(family.help)}", f"# TYPE {family.name} {family.kind}"]
+            lines += [f"{family.name}{_labels(labels)} {_value(value)}" for labels, value in family.samples]
+    return "\n".join(lines) + "\n"
+
+
+def _families(manifest: Manifest, summary: Summary, suite: str, gate: float | None) -> Iterator[_Family]:
+    scored = [result for result in summary.metrics.values() if result.estimate is not None]
+
+    def of(result: MetricResult, **more: str) -> dict[str, str]:
+        return {"suite": suite, "metric": result.key, **more}
+
+    yield _Family(
+        "ragauge_eval_metric_value", "gauge", "Mean of a metric over the questions of the last run.",
+        tuple((of(r, split="all"), r.value) for r in scored if r.value is not None),
+    )  # fmt: skip
+    yield _Family(
+        "ragauge_eval_metric_ci_lower", "gauge", "Lower end of the 95 % interval of the metric's mean.",
+        tuple((of(r, split="all"), r.low) for r in scored if r.low is not None),
+    )  # fmt: skip
+    yield _Family(
+        "ragauge_eval_metric_ci_upper", "gauge", "Upper end of the 95 % interval of the metric's mean.",
+        tuple((of(r, split="all"), r.high) for r in scored if r.high is not None),
+    )  # fmt: skip
+    yield _Family(
+        "ragauge_eval_items", "gauge", "Questions of the last run: scored, not applicable, in error or skipped.",
+        tuple((of(r, status=status), float(n)) for r in summary.metrics.values() for status, n in _status(r).items()),
+    )  # fmt: skip
+    if gate is not None:
+        yield _Family(
+            "ragauge_gate_status", "gauge", "1: the gate passed, 0: it failed, -1: it could not be judged.",
+            (({"suite": suite}, gate),),
+        )  # fmt: skip
+    yield _Family(
+        "ragauge_last_run_timestamp_seconds", "gauge", "When the last run was made.",
+        (({"suite": suite}, datetime.fromisoformat(manifest.created).timestamp()),),
+    )  # fmt: skip
+    yield from _judging(manifest, summary)
+    yield _Family("ragauge_build_info", "gauge", "The ragauge that made the last run.",
+                  (({"version": manifest.ragauge}, 1.0),))  # fmt: skip
+
+
+def _judging(manifest: Manifest, summary: Summary) -> Iterator[_Family]:
+    usage, judge = summary.usage, manifest.judge
+    if judge is None or not (usage.calls or usage.cached_calls):
+        return
+    who = {"provider": judge.name, "model": judge.model or ""}
+    yield _Family(
+        "ragauge_judge_requests_total", "counter", "Requests to the judge's model in the last run, cached ones apart.",
+        ((who, float(usage.calls)),),
+    )  # fmt: skip
+    yield _Family(
+        "ragauge_judge_cache_hits_total", "counter", "Judge replies of the last run that came from the cache.",
+        ((who, float(usage.cached_calls)),),
+    )  # fmt: skip
+    yield _Family(
+        "ragauge_judge_tokens_total", "counter", "Tokens of judging in the last run.",
+        (({**who, "direction": "in"}, float(usage.tokens_in)), ({**who, "direction": "out"}, float(usage.tokens_out))),
+    )  # fmt: skip
+    if usage.cost_usd is not None:
+        yield _Family(
+            "ragauge_judge_cost_usd_total", "counter", "US dollars that judging cost in the last run.",
+            ((who, usage.cost_usd),),
+        )  # fmt: skip
+
+
+def _status(result: MetricResult) -> dict[str, int]:
+    counted: Counter[str] = Counter({"scored": result.n, "not_applicable": 0, "error": 0, "skipped": 0})
+    for reason, n in result.unscored.items():
+        counted[kind_of(reason).value] += n
+    return dict(counted)
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return "{" + ",".join(f'{name}="{_label(value)}"' for name, value in labels.items()) + "}"
+
+
+def _label(value: str) -> str:
+    """A label's value on one line, as the format escapes it."""
+    shown = display(clean(value)[:200])
+    return shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _help(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _value(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
