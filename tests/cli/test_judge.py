@@ -14,15 +14,6 @@ from ragauge.cli.judge import command
 from ragauge.errors import InputError, UnknownName, UsageError
 
 TEXT = "The cache stores up to 512 MB by default. Entries expire after 30 minutes."
-NOTHING_RIGHT = """
-from ragauge.core.judge import JudgeInfo
-from ragauge.errors import JudgeUnsupported
-class Mute:
-    def info(self):
-        return JudgeInfo(name="mute", kind="scripted", version="1", fingerprint="0")
-    async def ask(self, task, /, **inputs):
-        raise JudgeUnsupported("it says nothing")
-"""
 
 
 def run(*args: str) -> Result:

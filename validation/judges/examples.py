@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +35,13 @@ def claims_of(row: Row) -> list[str]:
 
 def tables(folder: Path) -> dict[str, dict[str, tuple[list[Row], list[Example]]]]:
     """Regression → set → (rows, examples in the same order)."""
+    useful = _table(folder, ("relevance",), _usefulness) | _passages(folder)
     return {
         "support": _table(folder, GROUNDING, _support),
-        "usefulness": _table(folder, ("relevance",), _usefulness) | _passages(folder),
-        "sufficiency": _table(folder, ("abstention",), _sufficiency) | _mismatched(folder),
+        "usefulness": useful,
+        # One passage that bears on a question or not is a context that suffices or not: without these pairs the
+        # threshold sits where only sets with near misses in every context put it.
+        "sufficiency": _table(folder, ("abstention",), _sufficiency) | useful,
         "correctness": _table(folder, ("correctness",), _correctness),
     }
 
@@ -50,28 +52,6 @@ def _table(folder: Path, tasks: tuple[str, ...], vectors: object) -> dict[str, t
         name: (found, [Example(np.array(vectors(row), dtype=float), row.label, row.group) for row in found])
         for name, found in rows(folder, tasks).items()
     }
-
-
-def _mismatched(folder: Path) -> dict[str, tuple[list[Row], list[Example]]]:
-    """Answerable questions with their contexts, and the same questions with the contexts of another source."""
-    made = {}
-    for name, found in rows(folder, ("abstention",)).items():
-        good = [row for row in found if row.label == 1]
-        others = [
-            replace(
-                row,
-                id=f"{row.id}:other",
-                contexts=next(o for o in good[i + 1 :] + good if o.group != row.group).contexts,
-                label=0,
-            )
-            for i, row in enumerate(good)
-        ]
-        both = good + others
-        made[f"{name}_mismatched"] = (
-            both,
-            [Example(np.array(_sufficiency(r), dtype=float), r.label, r.group) for r in both],
-        )
-    return made
 
 
 def _passages(folder: Path) -> dict[str, tuple[list[Row], list[Example]]]:

@@ -101,7 +101,7 @@ async def _lines(judge: Any, sets: Mapping[str, Any], limit: int | None, seed: i
         found = None
         if scored:
             found = agreement_of(
-                [one.probability for one in scored], [one.row.label for one in scored],
+                outcome.probabilities, [one.row.label for one in scored],
                 [one.row.group for one in scored], seed=seed,
             )  # fmt: skip
         is_model = outcome.usage.calls + outcome.usage.cached_calls > 0

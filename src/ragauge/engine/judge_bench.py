@@ -66,6 +66,11 @@ class SetOutcome:
         return [one for one in self.asked if one.probability is not None]
 
     @property
+    def probabilities(self) -> list[float]:
+        """Those of `scored`, in order."""
+        return [one.probability for one in self.asked if one.probability is not None]
+
+    @property
     def unscored(self) -> dict[str, int]:
         """Reason → rows without a probability."""
         return dict(sorted(Counter(one.unscored for one in self.asked if one.unscored).items()))
