@@ -20,7 +20,7 @@ from ragauge.core.sample import (
 from ragauge.core.system import Closes, HasCorpus, System
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.gold import ANY_DOCUMENT
-from ragauge.errors import InputError, MissingExtra
+from ragauge.errors import InputError, MissingExtra, SampleError
 
 #: How many of the nearest chunks are shown.
 NEAREST = 20
@@ -94,6 +94,7 @@ async def _lists(
         why = "only the built-in reference pipeline shows its lists; this is what the system itself recorded"
         return lists, {"dense, BM25 and fused lists": why, "re-ranker": why, "HyDE": NO_MODEL}
     n = len(corpus)
+    expander = expander or system.hyde()
     not_done: dict[str, str] = {}
     lists = []
     try:
@@ -106,8 +107,12 @@ async def _lists(
     if expander is None:
         not_done["HyDE"] = NO_MODEL
     else:
-        expanded = await _asked(system, asked, retrieval="dense", rerank="none", n=n, expander=expander)
-        lists += [replaced.model_copy(update={"name": "HyDE"}) for replaced in _from_steps(expanded.steps, n)[-1:]]
+        try:
+            expanded = await _asked(system, asked, retrieval="dense", rerank="none", n=n, expander=expander)
+        except SampleError as error:
+            not_done["HyDE"] = error.message
+        else:
+            lists += [one.model_copy(update={"name": "HyDE"}) for one in _from_steps(expanded.steps, n)[-1:]]
     return [*lists, *([own] if own else [])], not_done
 
 
@@ -115,16 +120,15 @@ async def _asked(
     system: Any, asked: Question, *, retrieval: str, rerank: str, n: int, expander: Any = None
 ) -> Response:
     """The same corpus and cutting, searched another way, `n` deep, nothing generated."""
-    from ragauge.systems.reference.pipeline import ReferenceSystem
-
     n = max(1, min(n, 10_000))
     settings = replace(
         system.settings, retrieval=retrieval, rerank=rerank, generator="none", k=min(n, 1000), candidates=n,
         store="memory",
     )  # fmt: skip
-    other = ReferenceSystem(settings, system._corpus, expander=expander)
+    other = system.variant(settings, expander=expander)
     try:
-        return await other.respond(asked)
+        response: Response = await other.respond(asked)
+        return response
     finally:
         await other.aclose()
 

@@ -22,6 +22,8 @@ _STYLE = {"good": "green", "below": "yellow", "broken": "red", "none": ""}
 _MARK = {"good": "✓", "below": "·", "broken": "✗", "none": ""}
 _ROW_STYLE = {"good": "green", "bad": "red", "unknown": "yellow"}
 _KNOBS = ("retrieval", "k", "chunk_size", "chunk_overlap", "embedder", "rerank", "generator")
+#: Shown where they are not as here.
+_MODEL_KNOBS = {"expand": "none", "prefix": "headings"}
 _HALVES = (("retrieval", "Retrieval"), ("generation", "Generation"), ("both", "Both halves"))
 
 
@@ -98,8 +100,10 @@ def _head(manifest: Manifest, summary: Summary) -> Text:
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
     """The knobs that people turn, where a system has them; else all of its plain settings."""
-    plain = {key: value for key, value in settings.items() if isinstance(value, str | int | float | bool)}
+    named = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in settings.items()}
+    plain = {key: value for key, value in named.items() if isinstance(value, str | int | float | bool)}
     shown = [key for key in _KNOBS if key in plain] or list(plain)
+    shown += [key for key in _MODEL_KNOBS if plain.get(key, _MODEL_KNOBS[key]) != _MODEL_KNOBS[key]]
     return [f"{key}={plain[key]}" for key in shown]
 
 

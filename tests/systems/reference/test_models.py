@@ -259,3 +259,28 @@ def test_a_role_cannot_break_a_fence() -> None:
 )
 def test_replies_of_another_form_are_not_read(text: str) -> None:
     assert read_queries(text, "Q1") is None
+
+
+def test_inspecting_compares_hyde_by_the_pipelines_own_model(docs: Path, cache: Path) -> None:
+    from ragauge.engine.inspect import inspect_question
+
+    with FakeLLMServer() as server:
+        generator = {"name": f"compatible:fake@{server.openai_url}", "client": "raw"}
+        system = build_with(server, docs, cache, generator=generator, prefix="contextual", model=None)
+        found = asyncio.run(inspect_question(system, "How do I rotate a key?", gold=["keys.md#0000"]))
+        assert server.counts.by_task["hyde"] == 1
+        assert server.counts.by_task["chunk_context"] == found.n_chunks
+    assert "HyDE" in [one.name for one in found.lists]
+    assert "HyDE" not in found.not_done
+    with FakeLLMServer(script={"hyde": [400]}) as server:
+        generator = {"name": f"compatible:fake@{server.openai_url}", "client": "raw"}
+        system = build_with(server, docs, cache, generator=generator, model=None)
+        found = asyncio.run(inspect_question(system, "How do I rotate a key?", gold=["keys.md#0000"]))
+    assert "answered 400" in found.not_done["HyDE"]
+
+
+def test_a_bare_retriever_by_words_loads_no_vectors_for_a_models_answers(go: Any) -> None:
+    with FakeLLMServer() as server:
+        run = go(server, "words", retrieval="bm25", embedder="minilm")
+    assert run.summary.n_rows == 5
+    assert run.summary.latency_ms["generation_p50"] > 0

@@ -62,9 +62,9 @@ def build(settings: Mapping[str, Any], *, model_for: ModelFor | None = None) -> 
 class ReferenceSystem:
     """A retrieval-augmented question answerer over one corpus: `System`, `HasCorpus`, `Closes`.
 
-    Questions can be asked from any number of tasks, threads and event loops; one is worked on at a time, so that the
-    latencies in its responses are those of the work and not of waiting for the processor. They do not hold the time of
-    building the index.
+    Questions can be asked from any number of tasks, threads and event loops; what computes here works on one at a time,
+    so that the latencies in its responses are those of the work and not of waiting for the processor. Calls of language
+    models overlap. Latencies do not hold the time of building the index.
     """
 
     def __init__(
@@ -188,6 +188,18 @@ class ReferenceSystem:
             await self._describe_chunks(self._contextualiser, progress)
         return await asyncio.to_thread(self._ensure_index, progress)
 
+    def variant(self, settings: ReferenceSettings, *, expander: Expander | None = None) -> ReferenceSystem:
+        """Another pipeline over the same corpus; chunks that a model has described are not described again."""
+        other = ReferenceSystem(settings, self._corpus, expander=expander, contextualiser=self._contextualiser)
+        if self._prefix_usage is not None and settings.chunking == self.settings.chunking:
+            other._use(self._chunks)
+            other._prefix_usage = Usage()
+        return other
+
+    def hyde(self) -> Expander | None:
+        """A made-up passage as the query, by the pipeline's own model; None where it has none."""
+        return make_expander("hyde", self._models[-1], 1, self.settings.history) if self._models else None
+
     async def preflight(self) -> None:
         """Check the language models before the first question; `EndpointUnusable` says that one cannot serve."""
         for model in self._models:
@@ -280,7 +292,7 @@ class ReferenceSystem:
             return n_added
 
     def _prepare(self, texts: Sequence[str]) -> None:
-        if self._dense is None and self._generator is None:
+        if self._dense is None and not isinstance(self._generator, ExtractiveGenerator):
             return
         wanted = list(dict.fromkeys(text for text in texts if text not in self._prepared))
         vectors = self._vectors.encode(wanted)
