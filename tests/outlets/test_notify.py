@@ -82,7 +82,7 @@ def told(made: RunDir, text: str = "What?", **more: Any) -> dict[str, Any]:
 def test_a_message_says_what_is_low_by_how_much_and_which_rows(tmp_path: Path) -> None:
     found = told(run(tmp_path), link="https://ci.example/report.html")
     text = json.dumps(found, ensure_ascii=False)
-    assert found["blocks"][0]["text"]["text"] == "🔴 golden: 1 metric below threshold"
+    assert found["blocks"][0]["text"]["text"] == "🔴 golden: 1 metric misses its threshold"
     assert "*8* of 9 rows fail, *1* could not be judged" in text
     assert "*✗ faithfulness* 0.250" in text
     assert "≥ 0.95, n = 8" in text
@@ -104,7 +104,7 @@ def test_many_low_metrics_fit_into_a_message(tmp_path: Path) -> None:
     made = a_run(tmp_path, values, thresholds=resolve_thresholds({}).model_dump(mode="json"))
     summary = summarise(made.manifest, made.records())
     found = slack.message(made.manifest, summary, {"bad": 9}, dict.fromkeys(values, HOSTILE))
-    assert "and 49 more below their thresholds" in json.dumps(found)
+    assert "and 49 more miss theirs" in json.dumps(found)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.report.html_marks import Mark, find, passage
+from ragauge.report.html_marks import Mark, find, find_words, passage
 
 marks = st.lists(
     st.tuples(st.integers(0, 40), st.integers(0, 12), st.sampled_from(["", "yes", "no", "gold"])).map(
@@ -48,3 +48,14 @@ def test_a_mark_far_into_a_long_text_is_shown() -> None:
 
 def test_a_quote_that_is_not_there_marks_nothing() -> None:
     assert find("abc", [("abd", "yes", "1"), (None, "yes", "2"), ("", "yes", "3")]) == []
+
+
+@given(st.text(max_size=40), st.integers(0, 40), st.integers(1, 20))
+def test_words_of_the_text_are_found_whatever_the_white_space(text: str, start: int, size: int) -> None:
+    quote = text[start : start + size]
+    found = find_words(text, [("  ".join(quote), "yes", "1")])
+    if not quote.strip():
+        assert found == []
+    else:
+        (mark,) = found
+        assert "".join(text[mark.start : mark.end].split()) == "".join(quote.split())

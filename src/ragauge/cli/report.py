@@ -103,16 +103,20 @@ def _tell(run: Any, url: str | None, link: str | None, *, again: bool, alone: bo
 
 
 def _rows(run: Any) -> tuple[dict[str, int], dict[str, str]]:
-    """How many rows are good, bad, unknown; the questions of the worst rows. One pass."""
-    from ragauge.analysis.rowcheck import check_row
+    """How many rows are good, bad, unknown, as the page counts them; the questions of the worst rows."""
     from ragauge.analysis.thresholds import Thresholds
+    from ragauge.diagnose.counterfactuals import read_counterfactuals
+    from ragauge.diagnose.diagnosis import diagnose_rows
+    from ragauge.report.html_view import row_check
 
     thresholds = Thresholds.model_validate(run.manifest.thresholds) if run.manifest.thresholds else Thresholds()
+    found = diagnose_rows(run.manifest, run.rows, read_counterfactuals(run.path))
+    causes = {(row.id, row.repeat): row for row in found.rows}
     worst = {item for result in run.summary.metrics.values() for item in result.worst}
     outcomes = {"good": 0, "bad": 0, "unknown": 0}
     questions: dict[str, str] = {}
     for record in run.rows():
-        outcomes[check_row(record, thresholds).outcome] += 1
+        outcomes[row_check(record, thresholds, causes.get(record.key)).outcome] += 1
         if record.sample.item.id in worst:
             questions[record.sample.item.id] = record.sample.item.question
     return outcomes, questions

@@ -33,7 +33,9 @@ def message(
     """
     low = [r for r in summary.metrics.values() if r.verdict in ("below", "broken")]
     n_errors = sum(result.n_errors for result in summary.metrics.values())
-    state = f"{count(len(low), 'metric')} below threshold" if low else "no metric below its threshold"
+    low.sort(key=lambda result: result.verdict != "broken")
+    misses = "1 metric misses its threshold" if len(low) == 1 else f"{len(low)} metrics miss their thresholds"
+    state = misses if low else "no metric misses its threshold"
     sign = "🔴" if any(r.verdict == "broken" for r in low) else ("🟡" if low or n_errors else "🟢")
     head = f"{sign} {_plain(manifest.dataset.name, 60)}: {state}"
     blocks: list[dict[str, Any]] = [
@@ -45,7 +47,7 @@ def message(
         fields = [{"type": "mrkdwn", "text": _cut(_field(result), 400)} for result in shown]
         blocks.append({"type": "section", "fields": fields})
     if len(low) > len(shown):
-        blocks.append(_context(f"and {len(low) - len(shown)} more below their thresholds"))
+        blocks.append(_context(f"and {len(low) - len(shown)} more miss theirs"))
     worst = list(_worst(low, questions))
     if worst:
         blocks.append(_section("*Worst rows*\n" + "\n".join(worst)))

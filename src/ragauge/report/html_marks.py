@@ -75,6 +75,24 @@ def find(text: str, quotes: Iterable[tuple[str | None, Kind, str]]) -> list[Mark
     return marks
 
 
+def find_words(text: str, quotes: Iterable[tuple[str, Kind, str]], skip: Sequence[tuple[int, int]] = ()) -> list[Mark]:
+    """Like `find`, but white space does not count and the stretches in `skip` (citation markers) are read over.
+
+    >>> find_words("It is [1] red.", [("It is red.", "yes", "1")], [(6, 9)])
+    [Mark(start=0, end=14, kind='yes', note='1', target=None)]
+    """
+    hidden = {place for start, end in skip for place in range(start, end)}
+    places = [place for place, letter in enumerate(text) if not letter.isspace() and place not in hidden]
+    packed = "".join(text[place] for place in places)
+    marks = []
+    for quote, kind, note in quotes:
+        wanted = "".join(quote.split())
+        at = packed.find(wanted) if wanted else -1
+        if at >= 0:
+            marks.append(Mark(places[at], places[at + len(wanted) - 1] + 1, kind, note))
+    return marks
+
+
 def passage(text: str, marks: Sequence[Mark] = (), limit: int | None = None) -> Passage:
     """`text` cut into segments. Where marks overlap, the first one colours; every one's note stands at its end.
 

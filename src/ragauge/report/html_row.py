@@ -12,7 +12,7 @@ from ragauge.core.score import Scored, Unscored
 from ragauge.core.verdict import Verdict
 from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.rootcause import RowCause
-from ragauge.report.html_marks import Kind, Mark, Passage, Segment, find, kind_of, passage
+from ragauge.report.html_marks import Kind, Mark, Passage, Segment, find, find_words, kind_of, passage
 from ragauge.report.words import duration_ms, number
 from ragauge.text.citations import parse_citations, resolve
 
@@ -164,17 +164,16 @@ def row_view(
 
 def _answer_marks(record: Record, claims: str, by_rank: Mapping[str, int], limits: Limits) -> list[Mark]:
     response = record.sample.response
-    answer = response.answer or ""
+    answer = (response.answer or "")[: limits.text]
     score = record.scores.get(claims)
     verdicts = score.verdicts if isinstance(score, Scored) else ()
-    marks = find(answer, [(v.claim, kind_of(v.label), _note(v, place)) for place, v in enumerate(verdicts, start=1)])
-    if response.context is None:
-        return marks
-    for sentence in parse_citations(answer[: limits.text], list(by_rank)):
-        for citation in sentence.citations:
-            cited = resolve(citation, response.context)
-            if cited is not None and by_rank.get(cited, limits.n_chunks + 1) <= limits.n_chunks:
-                marks.append(Mark(citation.start, citation.end, target=by_rank[cited]))
+    citations = [c for sentence in parse_citations(answer, list(by_rank)) for c in sentence.citations]
+    quotes = [(v.claim, kind_of(v.label), _note(v, place)) for place, v in enumerate(verdicts, start=1)]
+    marks = find_words(answer, quotes, [(c.start, c.end) for c in citations])
+    for citation in citations if response.context is not None else ():
+        cited = resolve(citation, response.context) if response.context is not None else None
+        if cited is not None and by_rank.get(cited, limits.n_chunks + 1) <= limits.n_chunks:
+            marks.append(Mark(citation.start, citation.end, target=by_rank[cited]))
     return marks
 
 

@@ -109,18 +109,19 @@ class PageView:
 def page_view(manifest: Manifest, records: Callable[[], Iterable[Record]], tried: Tried | None = None) -> PageView:
     """Read the rows (once for the numbers, twice for the causes; none are kept) and say what they come to."""
     thresholds = Thresholds.model_validate(manifest.thresholds) if manifest.thresholds else Thresholds()
+    diagnosis = diagnose_rows(manifest, records, tried)
+    causes = {(row.id, row.repeat): row for row in diagnosis.rows}
     outcomes: Counter[str] = Counter()
     tags: Counter[str] = Counter()
 
     def counted() -> Iterator[Record]:
         for record in records():
-            outcomes[check_row(record, thresholds).outcome] += 1
+            outcomes[row_check(record, thresholds, causes.get(record.key)).outcome] += 1
             tags.update(set(record.sample.item.tags))
             yield record
 
     table = tabulate(manifest, counted())
     summary = summarise_table(table)
-    diagnosis = diagnose_rows(manifest, records, tried)
     used = sorted(tags.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_TAGS]
     return PageView(
         run=manifest.run,
@@ -140,14 +141,21 @@ def page_view(manifest: Manifest, records: Callable[[], Iterable[Record]], tried
         latency=latency_plot(table.latencies),
         latencies=tuple((name.replace("_", " "), duration_ms(value)) for name, value in summary.latency_ms.items()),
         tags=tuple(TagLine(name, n) for name, n in used),
-        causes={(row.id, row.repeat): row for row in diagnosis.rows},
+        causes=causes,
         thresholds=thresholds,
     )
 
 
 def checked(page: PageView, record: Record) -> tuple[RowCheck, RowCause | None]:
     """Whether a row is fine, and why not."""
-    return check_row(record, page.thresholds), page.causes.get(record.key)
+    cause = page.causes.get(record.key)
+    return row_check(record, page.thresholds, cause), cause
+
+
+def row_check(record: Record, thresholds: Thresholds, cause: RowCause | None) -> RowCheck:
+    """`check_row`, but a row that the diagnosis has a cause for is never fine: a page counts failures in one way."""
+    check = check_row(record, thresholds)
+    return check if cause is None or check.outcome == "bad" else RowCheck("bad", cause.problems)
 
 
 def _facts(manifest: Manifest, summary: Summary) -> Iterator[tuple[str, str]]:
