@@ -224,3 +224,13 @@ def test_without_options_the_page_is_written_into_the_run(tmp_path: Path) -> Non
     made = run(tmp_path)
     assert report(made).return_value == 0
     assert (made.path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_page_can_hold_the_comparison_with_another_run(tmp_path: Path) -> None:
+    made, other = run(tmp_path), a_run(tmp_path, {f"q{i}": {"correctness": 0.0} for i in range(9)}, name="other")
+    assert report(made, "--compare", str(other.path)).return_value == 0
+    page = (made.path / "report.html").read_text(encoding="utf-8")
+    assert '<h2 id="compared">Compared with' in page
+    assert other.manifest.run in page
+    alone = report(made, "--compare", str(other.path), "--prometheus", str(tmp_path / "x.prom"))
+    assert isinstance(alone.exception, UsageError)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ragauge.analysis.compare import Source, compare
 from ragauge.analysis.thresholds import resolve_thresholds
 from ragauge.core.score import Scored
 from ragauge.core.verdict import Verdict
@@ -469,6 +470,21 @@ def test_rows_are_streamed(tmp_path: Path) -> None:
     before = seen
     list(parts)
     assert seen > before, "all rows were read before the first was written"
+
+
+def test_a_comparison_says_what_became_worse_first(tmp_path: Path) -> None:
+    name = "a <script>alert(1)</script>"
+    a = a_run(tmp_path, {f"q{i}": {"recall": 0.0, "faithfulness": 1.0} for i in range(40)}, name="a")
+    b = a_run(tmp_path, {f"q{i}": {"recall": 1.0, "faithfulness": float(i > 20)} for i in range(40)}, name="b")
+    (found,) = compare(Source(name, a.manifest, a.records), [Source("b", b.manifest, b.records)])
+    text = "".join(html_parts(b.manifest, b.records, None, found))
+    page = Page(text)
+    assert sum(tag == "script" for tag, _ in page.elements) == 1
+    part = page.text[page.text.index(f"Compared with {name}") :]
+    assert part.index("✗ worse") < part.index("✓ better")
+    assert "−0.525" in part
+    assert "0 better, 21 worse" in part
+    assert "over the 40 questions of both runs" in part
 
 
 def test_an_empty_run_is_a_page(tmp_path: Path) -> None:

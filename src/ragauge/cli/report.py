@@ -16,6 +16,7 @@ import click
     help="Where run names are looked up.",
 )  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The HTML file.")
+@click.option("--compare", "other", metavar="OTHER", help="Also show how the page's run differs from this one.")
 @click.option("--prometheus", type=click.Path(path_type=Path, dir_okay=False), help="A text file for Prometheus.")
 @click.option("--suite", help="The label `suite` for Prometheus (default: the golden set's name).")
 @click.option("--slack-webhook", "webhook", help="Send a message there. Write it as '${SLACK_WEBHOOK}', in quotes.")
@@ -39,7 +40,10 @@ def command(
     url = _address(to["webhook"]) if to["webhook"] is not None and not to["dry_run"] else None
     opened = api.open_run(run, base)
     if out is not None or (prometheus is None and not telling):
-        _page(opened, out or opened.path / "report.html")
+        other = api.open_run(to["other"], base) if to["other"] is not None else None
+        _page(opened, out or opened.path / "report.html", other)
+    elif to["other"] is not None:
+        raise UsageError("--compare belongs to the page", hint="Name the page's file: --out report.html")
     if prometheus is not None:
         _numbers(opened, prometheus, suite)
     if not telling:
@@ -56,13 +60,16 @@ def _address(given: str) -> str:
     return url
 
 
-def _page(run: Any, out: Path) -> None:
+def _page(run: Any, out: Path, other: Any = None) -> None:
+    from ragauge import api
     from ragauge.diagnose.counterfactuals import read_counterfactuals
     from ragauge.report.html import html_parts
     from ragauge.store.tables import write_whole
 
+    comparison: Any = api.compare(other, run) if other is not None else None
+
     def write(handle: Any) -> None:
-        for part in html_parts(run.manifest, run.rows, read_counterfactuals(run.path)):
+        for part in html_parts(run.manifest, run.rows, read_counterfactuals(run.path), comparison):
             handle.write(part.encode("utf-8", "replace"))
 
     write_whole(out, write)

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ragauge.analysis.compare import Comparison
 from ragauge.core.run import Manifest, Record
 from ragauge.diagnose.diagnosis import Tried
 from ragauge.errors import MissingExtra
+from ragauge.report.html_compare import compared_view
 from ragauge.report.html_row import LEVELS, row_view
 from ragauge.report.html_view import PageView, checked, page_view
 from ragauge.report.svg import STYLE, inline_plot
@@ -31,9 +33,13 @@ _RESERVE = 20_000
 
 
 def html_parts(
-    manifest: Manifest, records: Callable[[], Iterable[Record]], tried: Tried | None = None
+    manifest: Manifest,
+    records: Callable[[], Iterable[Record]],
+    tried: Tried | None = None,
+    comparison: Comparison | None = None,
 ) -> Iterator[str]:
     """The page in parts, rows one at a time. `records` is called several times and must give the same rows.
+    `comparison`: this run (B) against another one (A), shown behind the diagnosis.
 
     Rows are shortened, the page says so, when the whole would be larger than `LIMIT_BYTES` for 1 000 rows.
     """
@@ -46,6 +52,7 @@ def html_parts(
 
     stream = template.generate(
         page=page,
+        compared=compared_view(comparison) if comparison is not None else None,
         rows=rows,
         style=Markup(style),
         script=Markup(script),
