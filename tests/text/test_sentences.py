@@ -181,8 +181,9 @@ def test_a_megabyte_is_split_in_seconds(text: str) -> None:
         ("Credit: 10 % [1]\nCredit: 25 % [1]", ["Credit: 10 % [1]", "Credit: 25 % [1]"]),
         ("As shown in [1] The pump works.", ["As shown in [1] The pump works."]),
         ("It uses Redis [1], Kafka [2] and a cache.", ["It uses Redis [1], Kafka [2] and a cache."]),
+        ("Size: 5 GB; Time: 2 h\nSize: 9 GB; Time: 4 h [1]", ["Size: 5 GB; Time: 2 h", "Size: 9 GB; Time: 4 h [1]"]),
         ("Call `x[1] Then` now.", ["Call `x[1] Then` now."]),
     ],
 )  # fmt: skip
-def test_a_citation_marker_ends_a_statement_that_has_no_full_stop(text: str, expected: list[str]) -> None:
+def test_a_marker_or_a_line_with_a_value_ends_a_statement_that_has_no_full_stop(text: str, expected: list[str]) -> None:
     assert [span.text for span in split_sentences(text)] == expected

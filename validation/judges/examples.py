@@ -95,9 +95,20 @@ def _passages(folder: Path) -> dict[str, tuple[list[Row], list[Example]]]:
     return made
 
 
+#: Row id → signals of its claims, measured once.
+_SIGNALS: dict[str, list[features.Signals]] = {}
+
+
+def signals_of(row: Row) -> list[features.Signals]:
+    """The signals of each claim of a text."""
+    if row.id not in _SIGNALS:
+        evidence = prepare(row.contexts)
+        _SIGNALS[row.id] = [features.measure(statement(claim), evidence) for claim in claims_of(row)]
+    return _SIGNALS[row.id]
+
+
 def _support(row: Row) -> list[tuple[float, ...]]:
-    evidence = prepare(row.contexts)
-    return [features.measure(statement(claim), evidence).vector for claim in claims_of(row)]
+    return [signals.vector for signals in signals_of(row)]
 
 
 def _usefulness(row: Row) -> list[tuple[float, ...]]:

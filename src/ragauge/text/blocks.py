@@ -27,6 +27,8 @@ _SOURCES = re.compile(
     re.IGNORECASE,
 )
 _LISTED_SOURCE = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\[\^?[\w:.-]{1,40}\]|\d{1,3}[.):]|[¹²³⁴-⁹])(?=\s|$|\[)")
+#: A line that gives a value to a name ("Size: 5 GB; Time: 2 h"); two such lines say two things.
+_KEYED = re.compile(r"[ \t]*[^\s:.!?][^:.!?\n]{0,80}:[ \t]+\S")
 _DANGLING = re.compile(
     r"(?:[,;:(–—/-]|\b(?:a|an|the|of|in|on|at|by|to|for|from|with|and|or|nor|but|as|than|is|are|was|were|be|been|that|"
     r"which|who|whose|into|per|via|not|its|their|his|her|our|your|my|this|these|der|die|das|des|dem|den|ein|eine|und|oder|"
@@ -198,7 +200,9 @@ def _close(text: str, block: _Open) -> Iterator[Block]:
         head = text[begin : begin + 1]
         line_start = max(start, text.rfind("\n", 0, end) + 1)
         roomy = width < 50 or (end - line_start) + 1 + (word - begin) <= width
-        if roomy and (head.isupper() or head.isdigit()) and not _DANGLING.search(text[max(start, end - 12) : end]):
+        keyed = _KEYED.match(text, line_start, end) and _KEYED.match(text, begin, finish)
+        starts = keyed or (roomy and (head.isupper() or head.isdigit()))
+        if starts and not _DANGLING.search(text[max(start, end - 12) : end]):
             yield Block(start, end, block.kind)
             start = begin
     yield Block(start, block.end, block.kind)

@@ -42,6 +42,8 @@ class Differences:
     negated: tuple[str, ...] = ()
     opposites: tuple[tuple[str, str], ...] = ()
     quantifier: bool = False
+    roles: tuple[str, str] | None = None
+    added: tuple[str, ...] = ()
 
 
 def differences(
@@ -58,6 +60,8 @@ def differences(
         _negations(claim, aligned),
         _opposites(claim, near),
         claim.universal and bool(aligned) and not any(s.universal for s in near) and all(s.partial for s in aligned),
+        _swapped_roles(claim, aligned),
+        _added(claim, said),
     )
 
 
@@ -196,6 +200,52 @@ def _wrong_names(claim: Statement, near: Sequence[Sentence], said: frozenset[str
     lacking = sorted(one for one in claim.names if one not in said)
     theirs = frozenset[str]().union(*(sentence.names for sentence in near)) - claim.stem_set
     return tuple(lacking) if lacking and theirs else ()
+
+
+def _swapped_roles(claim: Statement, aligned: Sequence[Sentence]) -> tuple[str, str] | None:
+    """(a, b) where the claim says "a … than b" and a unit of the same words "b … than a"; also to, from, into …
+
+    Only the first such word of each side is looked at, and only where nothing is in the passive on one side alone.
+    """
+    for unit in aligned:
+        if not claim.stem_set <= unit.held or ("by" in claim.tokens) != ("by" in unit.tokens):
+            continue
+        for relation in _RELATIONS:
+            mine, theirs = _sides(claim.tokens, relation), _sides(unit.tokens, relation)
+            if not mine or not theirs:
+                continue
+            (before, after), (their_before, their_after) = mine, theirs
+            if after != their_after and after in their_before and their_after in before and after not in before:
+                return (their_after, after)
+    return None
+
+
+_RELATIONS = ("than", "to", "from", "into", "over", "before", "after")
+
+
+def _sides(tokens: Sequence[str], relation: str) -> tuple[frozenset[str], str] | None:
+    """(content stems before a relation word, the first one behind it); None unless it stands there exactly once."""
+    if tokens.count(relation) != 1:
+        return None
+    place = tokens.index(relation)
+    before = frozenset(stem(word) for word in tokens[:place] if word not in _STOP)
+    after = next((stem(word) for word in tokens[place + 1 :] if word not in _STOP), None)
+    return (before, after) if before and after else None
+
+
+def _added(claim: Statement, said: frozenset[str]) -> tuple[str, ...]:
+    """Names that the claim lists beside others which the window has, while the window lacks them."""
+    found = []
+    for items in _LISTED.findall(claim.text):
+        names = [words(item) for item in _LIST_JOINT.split(items)]
+        known = [all(stem(word) in said for word in one) for one in names if one]
+        if any(known):
+            found += [" ".join(one) for one, held in zip([n for n in names if n], known, strict=True) if not held]
+    return tuple(found)
+
+
+_LISTED = re.compile(r"\b[A-Z][\w.+#-]{1,30}(?:(?:, | and | or |, and |, or )[A-Z][\w.+#-]{1,30}){1,20}")
+_LIST_JOINT = re.compile(r", (?:and |or )?| and | or ")
 
 
 def substituted(claim: Statement, best: Sentence) -> tuple[tuple[str, str], ...]:

@@ -48,6 +48,8 @@ class Signals:
     cells: tuple[tuple[str, str], ...] = ()
     unknown: tuple[str, ...] = ()
     verbatim: bool = False
+    roles: tuple[str, str] | None = None
+    added: tuple[str, ...] = ()
 
 
 _NOTHING = Signals(tuple(0.0 for _ in NAMES), (), 0.0, 0.0, (), (), (), (), (), False)
@@ -118,6 +120,7 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
     return Signals(
         vector, (best, *(s for s in near if s is not best)), window.two, topic, said, found.numbers,
         found.names, found.negated, found.opposites, found.quantifier, found.cells, unknown, verbatim is not None,
+        found.roles, found.added,
     )  # fmt: skip
 
 
@@ -295,10 +298,20 @@ def _verbatim(claim: Statement, evidence: Evidence) -> Sentence | None:
             before = text[max(0, place - 40) : place].split()[-2:]
             if NEGATIONS.isdisjoint(before) and _CONDITIONS.isdisjoint(before):
                 unit = _unit_of(claim, number, place, text, evidence)
-                if unit is not None and (n_content >= 3 or unit.line == line or _is_cell(claim, unit)):
+                if (
+                    unit is not None
+                    and _states(claim, number, evidence)
+                    and (n_content >= 3 or unit.line == line or _is_cell(claim, unit))
+                ):
                     return unit
             place = text.find(line, place + 1)
     return None
+
+
+def _states(claim: Statement, number: int, evidence: Evidence) -> bool:
+    """Whether the chunk states the claim's quantities, units included: words are compared without signs like $."""
+    held = [q for sentence in evidence.sentences if sentence.chunk == number for q in sentence.quantities]
+    return all(any(same(quantity, other) for other in held) for quantity in claim.quantities)
 
 
 def _unit_of(claim: Statement, number: int, place: int, text: str, evidence: Evidence) -> Sentence | None:

@@ -114,9 +114,13 @@ def probability_of(signals: Signals, model: Logistic | None = None) -> float:
         probability = _lowered(probability, _UNKNOWN)
     if signals.topic < _SAME_MATTER:
         return probability
-    if signals.wrong_numbers or signals.cells or signals.opposites or signals.quantifier:
+    if signals.wrong_numbers or signals.cells or signals.opposites or signals.quantifier or signals.roles:
         return _lowered(probability, _CONFLICT)
-    if signals.negated or (signals.wrong_names and any(name in signals.missing for name in signals.wrong_names)):
+    if (
+        signals.negated
+        or signals.added
+        or (signals.wrong_names and any(name in signals.missing for name in signals.wrong_names))
+    ):
         return _lowered(probability, _DOUBT)
     return probability
 
@@ -146,10 +150,14 @@ def _conflict(signals: Signals) -> str:
     if signals.opposites:
         said, found = signals.opposites[0]
         return f"it says {said!r}, the evidence {found!r}"
+    if signals.roles:
+        return f"the roles of {signals.roles[0]!r} and {signals.roles[1]!r} are exchanged"
     if signals.negated:
         return f"one of the two negates {', '.join(repr(word) for word in signals.negated[:3])}"
     if signals.quantifier:
         return "it says so without exception, the evidence with exceptions"
+    if signals.added:
+        return f"the evidence does not list {', '.join(signals.added[:3])}"
     if signals.wrong_names:
         return f"the evidence has other names in place of {', '.join(repr(name) for name in signals.wrong_names[:3])}"
     return ""
