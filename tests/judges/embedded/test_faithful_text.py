@@ -175,3 +175,19 @@ def test_a_megabyte_of_numbers_is_judged_in_seconds() -> None:
     start = time.process_time()
     assert judge_text("The limit is 7 entries of 1 kind.", (text,)).label != "contradicted"
     assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("limit", "limit " * 200_000), ("Size: 5 GB; " * 20_000, TABLE), (";  " + " " * 200_000 + "Size : 5 GB", TABLE),
+        ("a_" * 200_000, "a_" * 200_000), ("a: " * 100_000, "a: b; " * 100_000), ("`a b c` " * 20_000, "a" * 200_000),
+    ],
+    ids=["one word", "values", "spaces", "identifiers", "labels", "code"],
+)  # fmt: skip
+def test_monstrous_claims_and_chunks_are_judged_in_seconds(claim: str, text: str) -> None:
+    import time
+
+    start = time.process_time()
+    judge_text(claim, (text,))
+    assert time.process_time() - start < 10

@@ -15,7 +15,9 @@ from ragauge.text.tokens import stem, stopwords, words
 #: Words on either side of a quantity that say what it is the quantity of.
 _REACH = 40
 _STOP = stopwords("en")
-_LABELLED = re.compile(r"(?:^|[;,.]\s+|\n)\s*[*_`\"]*([^:;\n]{1,60}?)[*_`\"]*\s*:\s+([^;\n]{1,200}?)(?=[;\n]|$)")
+_LABELLED = re.compile(
+    r"(?:^|[;,.]\s|\n)\s{0,4}[*_`\"]{0,3}([^:;\n]{1,60}?)[*_`\"]{0,3}\s{0,2}:\s{1,4}([^;\n]{1,200}?)(?=[;\n]|$)"
+)
 _IDENTIFIER = re.compile(
     r"(?<![\w-])--?[a-zA-Z][\w-]+"  # flags
     r"|\b[A-Za-z]\w*(?:_\w+)+\b"  # snake_case

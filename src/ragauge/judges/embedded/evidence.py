@@ -15,6 +15,8 @@ from ragauge.text.numbers import Quantity, quantities
 from ragauge.text.tokens import stem, stopwords, words
 
 _STOP = stopwords("en")
+#: Quantities of one statement that are looked at.
+_MOST = 300
 #: Words after a negation that it can reach.
 _SCOPE = 3
 #: Words at which the reach of a negation ends, and signs that do the same (a negation before them does not reach on).
@@ -95,8 +97,8 @@ class Statement:
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """Quantities, ordinals left out."""
-        return [q for q in quantities(self.text) if q.kind != "ordinal"]
+        """Quantities, ordinals left out; of a monstrous text the first 300."""
+        return [q for q in quantities(self.text) if q.kind != "ordinal"][:_MOST]
 
     @cached_property
     def names(self) -> frozenset[str]:

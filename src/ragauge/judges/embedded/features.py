@@ -23,6 +23,8 @@ NAMES = (
 _SAME_TOPIC = 0.5
 _QUANTITY_WEIGHT = 1.5
 _STOP = stopwords("en")
+#: Places at which a claim is looked for word for word, per chunk.
+_OCCURRENCES = 20
 _CONDITIONS = frozenset({"if", "unless", "until", "whether", "would"})
 #: A further sentence belongs to the window when it adds this much coverage.
 _ADDS = 0.1
@@ -294,7 +296,9 @@ def _verbatim(claim: Statement, evidence: Evidence) -> Sentence | None:
     n_content = len(claim.stems)
     for number, text in enumerate(evidence.lines):
         place = text.find(line)
-        while place >= 0:
+        for _ in range(_OCCURRENCES):
+            if place < 0:
+                break
             before = text[max(0, place - 40) : place].split()[-2:]
             if NEGATIONS.isdisjoint(before) and _CONDITIONS.isdisjoint(before):
                 unit = _unit_of(claim, number, place, text, evidence)
