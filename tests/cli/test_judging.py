@@ -264,6 +264,21 @@ def test_a_dry_run_of_a_system_with_models_counts_them_too(here: Path, ragauge: 
     assert again["system"]["cached_calls"] == 4
 
 
+@pytest.mark.parametrize(("keeps", "calls"), [(True, 2), (False, 4)])
+def test_a_dry_run_knows_whether_the_same_request_would_be_paid_for_twice(
+    here: Path, ragauge: Any, keeps: bool, calls: int
+) -> None:
+    corpus(here)
+    items = json.loads((here / "golden.json").read_text("utf-8"))
+    (here / "golden.json").write_text(json.dumps(items + [{**one, "id": f"{one['id']}2"} for one in items]), "utf-8")
+    with FakeLLMServer() as server:
+        settings = settings_of_a_run(server) | {"judge": {"name": "none"} | ({} if keeps else {"cache": False})}
+        (here / "ragauge.yaml").write_text(json.dumps(settings | {"metrics": ["recall@5"]}), "utf-8")
+        forecast = ragauge("run", "--dry-run", "--json").document["forecast"]
+        assert ragauge("run", "--quiet", "--concurrency", 1).code == 0
+        assert forecast["system"]["calls"] == server.counts.by_task["answer"] == calls
+
+
 def test_judge_and_generator_of_one_family_are_warned_of_on_the_table(here: Path, ragauge: Any) -> None:
     corpus(here)
     with FakeLLMServer() as server:

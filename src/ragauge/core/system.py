@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -61,3 +63,21 @@ class Closes(Protocol):
     async def aclose(self) -> None:
         """Let go of it."""
         ...
+
+
+_REPEAT: ContextVar[int] = ContextVar("ragauge_repeat", default=0)
+
+
+@contextmanager
+def repeating(repeat: int) -> Iterator[None]:
+    """Inside this block a system is asked for the `repeat`-th time (from 0): it draws anew, whatever it keeps."""
+    token = _REPEAT.set(repeat)
+    try:
+        yield
+    finally:
+        _REPEAT.reset(token)
+
+
+def current_repeat() -> int:
+    """How often the running question has been asked before in this run."""
+    return _REPEAT.get()

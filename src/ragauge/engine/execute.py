@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
 from ragauge.core.score import Unscored
-from ragauge.core.system import System
+from ragauge.core.system import System, repeating
 from ragauge.engine.plan import MetricPlan
 from ragauge.engine.score import failed_scores, score_sample
 from ragauge.errors import Reason, SampleError, SystemFailed, TimedOut
@@ -121,7 +121,8 @@ async def _sample(execution: Execution, job: Job) -> Sample:
         return job.sample.model_copy(update={"repeat": job.repeat})
     if execution.system is None or execution.resolve is None:
         raise SystemFailed("nothing was recorded for this question")
-    response = await _respond(execution, execution.system, job.item)
+    with repeating(job.repeat):
+        response = await _respond(execution, execution.system, job.item)
     labels = execution.resolve(job.item, response)
     return Sample(item=job.item, response=response, labels=labels, repeat=job.repeat)
 

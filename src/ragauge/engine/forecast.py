@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragauge.core.sample import GoldenItem, Response, RetrievedChunk, RetrievedContext, Sample, Usage
-from ragauge.core.system import Closes, HasCorpus, System
+from ragauge.core.system import Closes, HasCorpus, System, repeating
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.golden import GoldenSet
 from ragauge.engine.parts import make_system
@@ -72,11 +72,11 @@ async def forecast_run(golden: GoldenSet, options: Options) -> Forecast:
         for draw, plan in enumerate(plans):
             for item in golden:
                 try:
-                    response = guessed(item) if system is None else await system.respond(item.ask())
+                    with repeating(draw):
+                        response = guessed(item) if system is None else await system.respond(item.ask())
                 except SampleError:
                     continue  # a stored reply that cannot be used: the real run would say so
-                if draw == 0 or system is None or response.usage.calls:
-                    forecast.system = forecast.system + response.usage
+                forecast.system = forecast.system + response.usage
                 labels = resolve_labels(item, corpus, response)
                 await _add(forecast, plan, Sample(item=item, response=response, labels=labels, repeat=draw), options)
     finally:

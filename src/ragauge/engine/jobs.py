@@ -103,6 +103,11 @@ class Lent:
         """What the judge inside replies."""
         return await self.inner.ask(task, **inputs)
 
+    def with_sample(self, sample: int) -> Judge:
+        """The judge inside drawing anew, where it can."""
+        draw = getattr(self.inner, "with_sample", None)
+        return self if draw is None else Lent(draw(sample))
+
     async def preflight(self) -> None:
         """Check the judge inside, the first time."""
         if not self._checked:

@@ -42,13 +42,15 @@ class Forecast:
 class DryProvider:
     """Answers every request with made-up text of the usual length, and adds up what it would have cost.
 
-    Claims are guessed as one for each 60 characters of text, so that the calls that follow from them are made too.
+    `keeps`: a request that was made before is answered from the cache. Claims are guessed as one for each 60 characters
+    of text, so that the calls that follow from them are made too.
     """
 
     endpoint: Endpoint
     price: Price | None = None
     cache: ReplyCache | None = field(default=None, compare=False)
     forecast: Forecast = field(default_factory=Forecast, compare=False)
+    keeps: bool = True
     _seen: set[str] = field(default_factory=set, compare=False, repr=False)
 
     async def complete(self, request: Request) -> Reply:
@@ -61,7 +63,7 @@ class DryProvider:
             return Reply(**json.loads(stored))
         said = made_up(request)
         text = said if isinstance(said, str) else json.dumps(said)
-        if key in self._seen:
+        if key in self._seen and self.keeps:
             count_usage(Usage(cached_calls=1))
         else:
             self._seen.add(key)

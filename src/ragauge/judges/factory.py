@@ -149,7 +149,7 @@ def provider_stack(settings: JudgeSettings, around: Surroundings) -> Provider:
     if around.forecast is not None:
         if price is not None and around.forecast.usd is None:
             around.forecast.usd = 0.0
-        return DryProvider(endpoint, price, around.cache, around.forecast)
+        return DryProvider(endpoint, price, around.cache, around.forecast, around.keeps)
     stack: Provider = base_provider(settings, endpoint, around.environment)
     stack = Priced(stack, price)
     stack = Timed(stack, settings.timeout_s)

@@ -25,7 +25,10 @@ _BUDGET = {"calls": "max_calls", "tokens": "max_tokens", "usd": "max_usd"}
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`forecast` given: nothing is sent, it is only added up. `limiters`: one for each endpoint and its limits."""
+    """`forecast` given: nothing is sent, it is only added up; `keeps`: whether replies would be stored then.
+
+    `limiters`: one for each endpoint and its limits.
+    """
 
     cache: ReplyCache | None = None
     seed: int = 0
@@ -34,6 +37,7 @@ class Surroundings:
     prompts: Path | None = None
     forecast: Forecast | None = None
     environment: Environment | None = None
+    keeps: bool = True
     limiters: dict[tuple[Endpoint, Limits], Limiter] = field(default_factory=dict, compare=False, repr=False)
 
     def limiter(self, endpoint: Endpoint, limits: Limits) -> Limiter:
@@ -104,6 +108,7 @@ def surroundings(
         prices=read_prices(shared.get("prices"), root),
         prompts=prompts,
         forecast=Forecast() if dry else None,
+        keeps=where is not False,
     )
 
 

@@ -42,11 +42,15 @@ def golden(tmp_path: Path) -> Path:
 def go(tmp_path: Path, docs: Path, cache: Path, golden: Path) -> Callable[..., Any]:
     """`go(server, out, judge={…}, expand=…)`: a whole run as the command line makes it."""
 
-    def made(server: FakeLLMServer, out: str, judge: Any = None, metrics: Any = METRICS, **knobs: Any) -> Any:
+    def made(
+        server: FakeLLMServer, out: str, judge: Any = None, metrics: Any = METRICS, repeats: int = 1, **knobs: Any
+    ) -> Any:
         model = {"name": f"compatible:fake@{server.openai_url}", "client": "raw", "timeout_s": 1.0, "tries": 8}
         system = {"chunk_size": 400, "embedding_cache": str(cache), "generator": model, **knobs}
         judge = judge if judge is not None else {"name": "none", "cache": str(tmp_path / "replies.sqlite")}
-        settings = Settings(corpus=str(docs), system={"reference": system}, judge=judge, metrics=metrics)
+        settings = Settings(
+            corpus=str(docs), system={"reference": system}, judge=judge, metrics=metrics, run={"repeats": repeats}
+        )
         return api.run(golden, None, api.make_options(settings, tmp_path / out, "run", out))
 
     return made
@@ -284,3 +288,14 @@ def test_a_bare_retriever_by_words_loads_no_vectors_for_a_models_answers(go: Any
         run = go(server, "words", retrieval="bm25", embedder="minilm")
     assert run.summary.n_rows == 5
     assert run.summary.latency_ms["generation_p50"] > 0
+
+
+def test_a_repeat_asks_the_model_anew_and_is_kept_apart(go: Any) -> None:
+    with FakeLLMServer() as server:
+        run = go(server, "twice", retrieval="bm25", repeats=2)
+        assert server.counts.by_task["answer"] == 10
+        server.reset()
+        again = go(server, "again", retrieval="bm25", repeats=2)
+        assert server.counts.requests == 0
+    assert run.summary.n_rows == again.summary.n_rows == 10
+    assert run.summary.system_usage.calls == 10

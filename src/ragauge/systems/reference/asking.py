@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragauge.core.judge import metered
 from ragauge.core.model import fingerprint
 from ragauge.core.provider import LanguageModel, Reply, Request, Shape
 from ragauge.core.sample import Message, Usage, is_blank
+from ragauge.core.system import current_repeat
 from ragauge.errors import JudgeUnavailable, SystemFailed
 from ragauge.prompts import Fenced, Piece, Prompt
 from ragauge.text.normalise import clean
@@ -80,9 +81,12 @@ async def _asked(
 ) -> Said:
     rendered = prompt.render(**values)
     again = "\nYour last reply was not the JSON asked for. Reply with the JSON and nothing else." if attempt else ""
+    repeat, sampling = current_repeat(), model.sampling
+    seed = None if sampling.seed is None else sampling.seed + repeat
     request = Request(
         task=prompt.name, system=rendered.system, user=rendered.user + again, prompt_sha256=prompt.sha256, shape=shape,
-        sampling=model.sampling, attempt=attempt, ids=() if item is None else (item,), count=count,
+        sampling=replace(sampling, seed=seed), sample=repeat, attempt=attempt, count=count,
+        ids=() if item is None else (item,),
     )  # fmt: skip
     label = model.provider.endpoint.label
     with metered() as meter:
