@@ -11,7 +11,7 @@ from ragauge.core.metric import MetricSpec
 from ragauge.core.run import Manifest, Record
 from ragauge.core.sample import Usage
 from ragauge.core.score import Scored, Unscored
-from ragauge.errors import Reason
+from ragauge.errors import Reason, StoreError
 
 
 @dataclass
@@ -102,6 +102,7 @@ def _add(table: RunTable, record: Record) -> None:
     for key, column in table.columns.items():
         score = record.scores.get(key)
         if score is not None:
+            _check_range(table, column, item_id, score)
             column.add(item_id, score)
     for key, used in record.used.items():
         table.judge_usage = table.judge_usage + used.usage
@@ -113,6 +114,16 @@ def _add(table: RunTable, record: Record) -> None:
         value = getattr(sample.response, name)
         if value is not None:
             table.latencies.setdefault(name, []).append(value)
+
+
+def _check_range(table: RunTable, column: Column, item_id: str, score: Scored | Unscored) -> None:
+    info = column.spec.info
+    if isinstance(score, Scored) and not info.low <= score.value <= info.high:
+        raise StoreError(
+            f"run {table.manifest.run}: the row of {item_id!r} says {column.key} = {score.value:g}, outside its range "
+            f"{info.low:g} to {info.high:g}",
+            hint="rows.jsonl was changed by hand or is damaged: take the line out, then --resume the run.",
+        )
 
 
 def cluster_of(record: Record) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from ragauge.analysis.summarise import summarise_table
 from ragauge.analysis.thresholds import Thresholds
 from ragauge.core.run import Manifest, MetricResult, Record, Summary
 from ragauge.core.score import Kind, kind_of
-from ragauge.errors import UsageError, nearest
+from ragauge.errors import Reason, UsageError, nearest
 from ragauge.stats.intervals import proportion_interval
 
 #: Questions named for each failed check.
@@ -61,7 +62,7 @@ def gate(
             hint="Give --baseline FILE, a --floor, or a `gate` section in ragauge.yaml.",
         )
     warnings: list[str] = []
-    checks = [*_complete(state), *_errors(state)]
+    checks = [*_complete(state), *_errors(state), *_answers(state)]
     if baseline is not None:
         checks += _against(state, baseline, records, warnings)
     checks += rules
@@ -120,6 +121,26 @@ def _errors(state: _Gate) -> Iterator[Check]:
         n=len(state.table.ids),
         verdict="inconclusive" if over else "pass",
         reason=f"too many scores are missing: {'; '.join(over[:5])}" if over else "",
+    )
+
+
+def _answers(state: _Gate) -> Iterator[Check]:
+    """Blank answers are in no mean, so they must not pass unseen: too many of them fail the gate by themselves."""
+    limit = state.settings.max_error_share
+    mixed = [column for column in state.table.columns.values() if column.values]
+    n_blank = max((Counter(column.unscored.values())[Reason.NO_ANSWER] for column in mixed), default=0)
+    if not n_blank:
+        return
+    share = n_blank / len(state.table.ids)
+    over = share > limit
+    yield Check(
+        name="answers",
+        kind="errors",
+        limit=limit,
+        observed=share,
+        n=len(state.table.ids),
+        verdict="fail" if over else "pass",
+        reason=f"{n_blank} of {len(state.table.ids)} questions got a blank answer" if over else "",
     )
 
 

@@ -9,7 +9,9 @@ from typing import Literal
 from ragauge.analysis.thresholds import Thresholds
 from ragauge.core.metric import parse_metric_key
 from ragauge.core.run import Record
+from ragauge.core.sample import is_blank
 from ragauge.core.score import Kind, Scored, Unscored
+from ragauge.errors import Reason
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def _problems(record: Record, thresholds: Thresholds) -> Iterator[str]:
         for key, score in record.scores.items()
         if isinstance(score, Scored) and parse_metric_key(key)[0] == "hit_rate"
     ]
+    if is_blank(record.sample.response.answer) and _expects_answer(record):
+        yield "no answer at all"
     missed = {level for (_, _, level), value in hits if value == 0}
     if "doc" in missed:
         yield "gold document not retrieved"
@@ -64,6 +68,14 @@ def _problems(record: Record, thresholds: Thresholds) -> Iterator[str]:
     if record.sample.item.answerable is False:
         return
     yield from _answer_problems(record, values, thresholds)
+
+
+def _expects_answer(record: Record) -> bool:
+    """Whether a blank answer is a failure: the system gave a text, and answer metrics found nothing in it."""
+    if record.sample.response.abstained:
+        return False
+    reasons = {score.reason for score in record.scores.values() if isinstance(score, Unscored)}
+    return record.sample.response.answer is not None and Reason.NO_ANSWER in reasons
 
 
 def _answer_problems(record: Record, values: dict[str, Scored], thresholds: Thresholds) -> Iterator[str]:

@@ -10,6 +10,7 @@ from ragauge.analysis.judge_votes import noise_note, noise_of, votes_note
 from ragauge.analysis.thresholds import Threshold, Thresholds, judge_value
 from ragauge.core.run import Estimate, Manifest, MetricResult, Record, Summary
 from ragauge.core.sample import Usage
+from ragauge.errors import Reason
 from ragauge.stats.intervals import mean_interval
 
 #: How many of the worst rows of a metric a summary names.
@@ -29,7 +30,12 @@ def summarise_table(table: RunTable) -> Summary:
     n_verified = sum(table.verified.values())
     metrics = {key: _result(table, column, thresholds.of(key)) for key, column in table.columns.items()}
     judging = table.votes.overall()
-    said = (votes_note(manifest.judge, judging), noise_note(manifest, metrics))
+    said = (
+        _blank_note(table),
+        _unknown_note(table),
+        votes_note(manifest.judge, judging),
+        noise_note(manifest, metrics),
+    )
     return Summary(
         n_rows=table.n_rows,
         n_failed_rows=len(table.errors),
@@ -43,6 +49,26 @@ def summarise_table(table: RunTable) -> Summary:
         judging=judging,
         complete=n_expected is None or table.n_rows >= n_expected * manifest.repeats,
         notes=tuple(line for line in said if line is not None),
+    )
+
+
+def _blank_note(table: RunTable) -> str | None:
+    """Blank answers are in no mean: the report says how many there are."""
+    mixed = [column for column in table.columns.values() if column.values]
+    n = max((Counter(column.unscored.values())[Reason.NO_ANSWER] for column in mixed), default=0)
+    if not n:
+        return None
+    return f"{n} of {len(table.ids)} questions got a blank answer: no mean of an answer metric counts them"
+
+
+def _unknown_note(table: RunTable) -> str | None:
+    """Items that do not say whether they can be answered are in no abstention rate: the report says how many."""
+    reasons = [Counter(column.unscored.values())[Reason.ANSWERABLE_UNKNOWN] for column in table.columns.values()]
+    n = max(reasons, default=0)
+    if not n:
+        return None
+    return (
+        f"{n} of {len(table.ids)} questions do not say `answerable`: no rate of refusals or hallucinations counts them"
     )
 
 

@@ -36,6 +36,7 @@ GOLDEN = """\
 - id: q1
   question: How do I change the retention of the audit log?
   answer: Set `audit.retention_days`; the default is 30 days.
+  answerable: true         # say it on every item: rates of wrong refusals and of hallucinations rest on it
   # Evidence by quote survives re-chunking: say where the answer stands, word for word.
   evidence:
     - {document: configuration.md, quote: "`audit.retention_days` | 30"}

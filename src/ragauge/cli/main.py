@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -84,8 +86,12 @@ def main(args: list[str] | None = None) -> None:
     # Before numpy is loaded: the embedder's matrices are small, and several BLAS threads wait for one another by
     # spinning. On two busy cores they took up to 14 times as long as one (benchmarks/RESULTS-judges.md).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no ✓ gets an escape, not a crash
     try:
         code = cli.main(args=args, standalone_mode=False)
+        sys.stdout.flush()
     except RagaugeError as error:
         _fail(str(error), error.exit_code)
     except click.ClickException as error:
@@ -99,6 +105,11 @@ def main(args: list[str] | None = None) -> None:
         # Whoever read our output has gone away: nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail("no space left where the output goes; runs on disk are untouched", 2)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -45,12 +45,13 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
     """
     from ragauge import api
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, restored_settings, shown_settings
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 
     out = options["out"]
     if resume is not None:
+        refuse_beside_resume(click.get_current_context())
         directory = find_run(resume, out or Path("runs"))
         if directory.manifest.command != "run":
             raise SettingsError(

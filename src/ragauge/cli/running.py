@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ def carry_out(make: Callable[[Any], Any], *, as_json: bool, rows: bool, quiet: b
 
     watcher = TerminalWatcher(quiet=quiet)
     try:
-        run = make(watcher)
+        # A system that prints must not get into our one JSON document, nor between the lines of the table.
+        with contextlib.redirect_stdout(sys.stderr):
+            run = make(watcher)
     finally:
         watcher.close()
     print_run(run, as_json=as_json, rows=rows)
@@ -97,6 +101,32 @@ def _struck(value: Any, name: str = "") -> Any:
     named = any(word in name for word in _SECRET_WORDS) and not name.endswith("_env")  # that is a variable's name
     secret = isinstance(value, str) and named and not value.startswith("${")
     return "***" if secret and name not in ("keywords",) else value
+
+
+#: What may stand beside --resume: everything else was decided when the run began.
+_WITH_RESUME = {
+    "resume", "retry_errors", "out", "rows", "quiet", "as_json", "dry_run", "cache", "budget_usd", "budget_calls",
+    "prompts", "prices",
+}  # fmt: skip
+
+
+def refuse_beside_resume(context: click.Context) -> None:
+    """Raise `SettingsError` for flags that contradict the settings of the run that is resumed."""
+    from click.core import ParameterSource
+
+    from ragauge.errors import SettingsError
+
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in _WITH_RESUME
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise SettingsError(
+            f"{', '.join(given)}: a resumed run keeps the settings that it began with",
+            hint="Leave them out, or start a new run.",
+        )
 
 
 def restored_settings(manifest: Any) -> Any:

@@ -39,7 +39,7 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
     """Score recorded outputs of a system: JSONL, JSON, YAML, CSV or Parquet, with the field names of other tools."""
     from ragauge import api
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, restored_settings, shown_settings
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 
@@ -47,6 +47,7 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
     golden: Path | None = options["golden"]
     mapping = _mapping(options["mapping"])
     if resume is not None:
+        refuse_beside_resume(click.get_current_context())
         directory = find_run(resume, out or Path("runs"))
         stored = dict(directory.manifest.settings).get("score")
         if directory.manifest.command != "score" or not isinstance(stored, dict):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ragauge.core.metric import parse_metric_key
 from ragauge.core.run import Finding, MetricResult, Summary
+from ragauge.core.score import Kind, kind_of
 from ragauge.diagnose.rules import RULES, Rule
 from ragauge.stats.quantiles import two_sided_z
 
@@ -142,7 +143,8 @@ def _failures(summary: Summary) -> list[Finding]:
     worst = max(summary.metrics.values(), key=lambda result: result.n_errors / max(result.n_asked, 1), default=None)
     if worst is None or worst.n_errors <= MAX_ERROR_SHARE * worst.n_asked:
         return []
-    reasons = ", ".join(f"{reason.value} {n}" for reason, n in worst.unscored.items())
+    failed = {reason: n for reason, n in worst.unscored.items() if kind_of(reason) is Kind.ERROR}
+    reasons = ", ".join(f"{reason.value} {n}" for reason, n in failed.items())
     return [
         Finding(
             rule="not_judged",

@@ -158,7 +158,12 @@ def find_run(reference: str | None, base: Path) -> RunDir:
         if not runs:
             raise StoreError(f"there are no runs in {base}", hint="Make one with `ragauge demo` or `ragauge run`.")
         return RunDir.open(runs[-1])
-    hits = [run for run in runs if run.name == reference] or [run for run in runs if reference in run.name]
+    named = re.compile(rf"[\dT-]{{19}}-{re.escape(reference)}-[0-9a-f]+")
+    hits = (
+        [run for run in runs if run.name == reference]
+        or [run for run in runs if named.fullmatch(run.name)]
+        or [run for run in runs if reference in run.name]
+    )
     if len(hits) == 1:
         return RunDir.open(hits[0])
     if hits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import hashlib
 import importlib
@@ -11,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ragauge.core.model import fingerprint
@@ -18,6 +18,7 @@ from ragauge.core.sample import Question, Response, RetrievedContext
 from ragauge.core.system import SystemInfo
 from ragauge.errors import RagaugeError, SettingsError, SystemFailed, nearest
 from ragauge.systems.coerce import as_response
+from ragauge.systems.threads import in_daemon_thread
 
 _KEYS = ("function", "version")
 _FORM = "python:module:function, e.g. python:my_project.rag:answer"
@@ -113,8 +114,7 @@ async def _in_thread(function: Callable[..., Any], argument: Any, keywords: dict
         except StopIteration as error:  # a future cannot carry it
             raise RuntimeError(f"StopIteration: {error}") from error
 
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, contextvars.copy_context().run, call)
+    return await in_daemon_thread(partial(contextvars.copy_context().run, call))
 
 
 def _imported(name: str) -> Callable[..., Any]:
