@@ -289,6 +289,12 @@ def test_judge_and_generator_of_one_family_are_warned_of_on_the_table(here: Path
     text = " ".join(found.out.split())
     assert "are of one family (meta): judges tend to favour it" in text
     assert "System calls: 2 (+0 from the cache)" in text
+    with FakeLLMServer(port=server.port):
+        second = ragauge("run", "--quiet", "--json").document["totals"]
+    first = document["totals"]["system_usage"]
+    assert first["cost_usd"] > 0
+    assert second["system_usage"] == {**first, "calls": 0, "cached_calls": 2}
+    assert (second["usage"]["calls"], second["usage"]["cost_usd"]) == (0, 0.0)
     assert any("one family (meta)" in note for note in document["manifest"]["notes"])
 
 

@@ -64,7 +64,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back. `stop`: complete, cut at the token limit, or refused by the model or a filter in front of it."""
+    """What came back. `stop`: complete, cut at the token limit, or refused by the model or a filter in front of it.
+
+    `cost_usd` is what is paid now; of a `cached` reply `first_cost_usd` is what was paid when it was made.
+    """
 
     text: str
     tokens_in: int = 0
@@ -74,6 +77,7 @@ class Reply:
     cost_usd: float | None = None
     latency_ms: float = 0.0
     cached: bool = False
+    first_cost_usd: float | None = None
 
 
 @runtime_checkable

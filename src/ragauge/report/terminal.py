@@ -147,7 +147,12 @@ def _under_table(manifest: Manifest, summary: Summary) -> Iterable[Text]:
         yield Text(f"Judge calls: {_totals(usage)}.", style="dim")
     usage = summary.system_usage
     if usage.calls or usage.cached_calls:
-        yield Text(f"System calls: {_totals(usage)}.", style="dim")
+        price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+        yield Text(
+            f"System calls: {usage.calls} (+{usage.cached_calls} from the cache); when they were made, they took "
+            f"{usage.tokens_in} + {usage.tokens_out} tokens, {price}.",
+            style="dim",
+        )
     for key, why in manifest.skipped_metrics.items():
         yield Text(f"Not computed: {key}: {why}.", style="dim")
     for note in (*manifest.notes, *summary.notes):

@@ -60,7 +60,7 @@ class Cached:
             reply = Reply(**json.loads(stored))
             free = None if reply.cost_usd is None else 0.0
             count_usage(Usage(cached_calls=1, cost_usd=free))
-            return replace(reply, cached=True, cost_usd=free)
+            return replace(reply, cached=True, cost_usd=free, first_cost_usd=reply.cost_usd)
         reply = await self.inner.complete(request)
         if reply.stop == "complete":
             value = json.dumps(asdict(reply)).encode()

@@ -25,7 +25,11 @@ ROLES = frozenset(("user", "assistant", "system", "tool"))
 
 @dataclass(frozen=True)
 class Said:
-    """What a model said, what asking it used, and how long it took (when it was first asked, if from the cache)."""
+    """What a model said, what asking it used, and how long it took.
+
+    Of a reply from the cache these are tokens, price and time of when it was made: they are the system's, whoever paid
+    for them, and a cell of a sweep must not look cheap because another one asked before it.
+    """
 
     text: str
     usage: Usage
@@ -102,7 +106,15 @@ async def _asked(
         raise SystemFailed(f"{prompt.name}: {label} refused to reply", raw=text[:4000])
     if is_blank(text):
         raise SystemFailed(f"{prompt.name}: {label} gave an empty reply")
-    return Said(text.strip(), meter.usage, reply.latency_ms, reply.model or model.provider.endpoint.model, reply.cached)
+    name = reply.model or model.provider.endpoint.model
+    return Said(text.strip(), _used(reply, meter.usage), reply.latency_ms, name, reply.cached)
+
+
+def _used(reply: Reply, counted: Usage) -> Usage:
+    if not reply.cached:
+        return counted
+    made = Usage(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost_usd=reply.first_cost_usd)
+    return made.model_copy(update={"cached_calls": 1})
 
 
 def _without_reasoning(reply: Reply) -> str:

@@ -346,7 +346,7 @@ def _label(spec: Any) -> str:
 def _spent(usage: Usage) -> str:
     cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
     tokens = f"{usage.tokens_in} + {usage.tokens_out} tokens"
-    return f"{usage.calls} calls (+{usage.cached_calls} from the cache), {tokens}{cost}"
+    return f"{usage.calls} calls (+{usage.cached_calls} from the cache), {tokens}{cost} when they were made"
 
 
 def _chunks(corpus: Corpus, settings: ReferenceSettings) -> list[Chunk]:
