@@ -283,7 +283,7 @@ def _notes(units: Units, labelled: Sequence[Labelled], chosen: Chosen, table: Ta
         odd = _odd_choice(units, labelled)
         if odd is not None:
             notes.append(odd)
-    n_bad, n = table.n11 + table.n10, table.n
+    n_bad, n = sum(one.failing for one in labelled), len(labelled)
     if n_bad == 0:
         upper = proportion_interval(0, n, "clopper-pearson", level=0.90).high or 1.0
         notes.append(
@@ -301,7 +301,8 @@ def _notes(units: Units, labelled: Sequence[Labelled], chosen: Chosen, table: Ta
         )
     if draw.stratified:
         notes.append(
-            "Labels were drawn by bands of the judge's score; every figure weighs them by their probabilities."
+            "Labels were drawn by bands of the judge's score; every figure weighs them by their probabilities, and its "
+            "n is how many labels of a plain random draw they are worth."
         )
     return notes
 

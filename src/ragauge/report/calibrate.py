@@ -133,7 +133,9 @@ def _verdict(one: Calibration) -> Text:
     )
     if one.verdict == "provisional" and one.n_more_to_certify:
         text.append(f"\n{one.n_more_to_certify} more labels with the same agreement would prove it.")
-    if one.n_more:
+    if one.n_more and one.corrected_rate is None:
+        text.append(f"\n{count(one.n_more, 'more label')} are needed before the rate can be corrected at all.")
+    elif one.n_more:
         text.append(f"\n{count(one.n_more, 'more label')} would bring the corrected rate to about ± 5 points.")
     if one.labels_worth is not None:
         text.append(f"\nWith the judge, {one.n_labels} labels are worth {one.labels_worth:.0f}.", "dim")
