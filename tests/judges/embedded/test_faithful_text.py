@@ -66,6 +66,7 @@ def test_made_up_names_are_caught_and_right_ones_are_not() -> None:
         (SETTINGS, "The agent port is 8125."), (SETTINGS, "`agent.port` is 8125."), (SETTINGS, "Set `buffer.max_bytes` to 512MiB."),
         (SETTINGS, "The timeout is 30 s."), (SETTINGS, "The keepalive is 20 seconds."),
         ("Traffic then does not cross the internet and is charged at half the price.", "Traffic then is charged at half the price."),
+        ("The disk reserve was reached; the buffer itself is not full.", "The disk reserve was reached: the disk is full, the buffer is not."),
         ("Members: 25; Enterprise: no limit.\n\n| Limit | Team | Enterprise |\n|---|---|---|\n| members | 25 | no limit |", "members; 25; no limit"),
     ],
 )  # fmt: skip

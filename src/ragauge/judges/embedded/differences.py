@@ -179,7 +179,9 @@ def _negations(claim: Statement, aligned: Sequence[Sentence]) -> tuple[str, ...]
     """
     found: set[str] = set()
     for sentence in aligned:
-        if claim.negated & sentence.negated:
+        if claim.negated & sentence.negated or (
+            (claim.reached or sentence.reached) and (claim.elided or sentence.elided)
+        ):
             continue
         one_sided = (claim.negated - sentence.reached) | (sentence.negated - claim.reached)
         found.update(one_sided & claim.stem_set & sentence.stem_set)

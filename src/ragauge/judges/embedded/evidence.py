@@ -18,7 +18,7 @@ _STOP = stopwords("en")
 #: Quantities of one statement that are looked at.
 _MOST = 300
 #: Words after a negation that it can reach.
-_SCOPE = 3
+_SCOPE = 2
 #: Words at which the reach of a negation ends, and signs that do the same (a negation before them does not reach on).
 _BREAKS = frozenset({"and", "but", "because", "while", "whereas", "unless", "if", "so", "then", "although", "though"})
 _BREAK_SIGNS = re.compile(r"[,;:.!?()|](?=\s|$)|[–—]")
@@ -66,7 +66,7 @@ class Statement:
 
     @cached_property
     def reached(self) -> frozenset[str]:
-        """Content stems that a negation reaches: up to three, to the end of the clause."""
+        """Content stems that a negation reaches: up to two, to the end of the clause."""
         return self._reached[0]
 
     @cached_property
@@ -89,6 +89,12 @@ class Statement:
                 elif word not in _STOP:
                     stated.add(stem(word))
         return frozenset(found), frozenset(stated)
+
+    @cached_property
+    def elided(self) -> bool:
+        """Whether a negation ends a clause, so that what it negates was said before ("the buffer is not")."""
+        clauses = (words(clause) for clause in _BREAK_SIGNS.split(self.text))
+        return any(clause and (clause[-1] in NEGATIONS or clause[-1].endswith("n't")) for clause in clauses)
 
     @cached_property
     def line(self) -> str:
