@@ -67,6 +67,7 @@ def test_made_up_names_are_caught_and_right_ones_are_not() -> None:
         (SETTINGS, "The timeout is 30 s."), (SETTINGS, "The keepalive is 20 seconds."),
         ("Traffic then does not cross the internet and is charged at half the price.", "Traffic then is charged at half the price."),
         ("The disk reserve was reached; the buffer itself is not full.", "The disk reserve was reached: the disk is full, the buffer is not."),
+        ("| Region | IPv4 | IPv6 |\n|---|---|---|\n| `ap-south` | 192.0.2.128/26 | – |", "Region: `ap-south`; IPv4: 192.0.2.128/26; IPv6: – `ap-south` is by IPv4 only"),
         ("Members: 25; Enterprise: no limit.\n\n| Limit | Team | Enterprise |\n|---|---|---|\n| members | 25 | no limit |", "members; 25; no limit"),
     ],
 )  # fmt: skip

@@ -123,7 +123,7 @@ def _wrong_cells(claim: Statement, near: Sequence[Sentence]) -> tuple[tuple[str,
         return ()
     said = [(label, value) for label, value in _LABELLED.findall(claim.text)]
     for row in near:
-        values = {_plain(name): _plain(value) for name, value in row.cells if name}
+        values = {_plain(name): _plain(value) for name, value in row.cells if name and _plain(value)}
         pairs = [(label, value, values[_plain(label)]) for label, value in said if _plain(label) in values]
         wrong = [pair for pair in pairs if not _within(_plain(pair[1]), pair[2])]
         meant = len(wrong) < len(pairs) or any(_plain(value) in values.values() for _, value, _ in wrong)

@@ -68,7 +68,7 @@ def cells_of(row: str) -> list[str]:
     """The cells of a table row, without their signs of emphasis.
 
     >>> cells_of("| **a** | `b` |")
-    ['a', 'b']
+    ['a', '`b`']
     """
     held = row.strip()
     if not held:
