@@ -13,7 +13,7 @@ from ragauge.judges.embedded.features import measure
 from ragauge.judges.embedded.model import Logistic, load
 from ragauge.judges.embedded.support import judge_text
 from ragauge.text.normalise import normalise
-from ragauge.text.numbers import agree
+from ragauge.text.numbers import Quantity, agree
 from ragauge.text.refusals import is_refusal
 from ragauge.text.tokens import stem, words
 
@@ -53,10 +53,14 @@ def judge_correctness(question: str, answer: str, reference: str, model: Logisti
             id="answer", label="wrong", reason="one says yes, the other no", probability=round(min(probability, 0.1), 4)
         )
     claims = [claim.text for claim in split_claims(reference)]
-    found = [judge_text(claim, (answer,)) for claim in claims] if len(claims) > 1 else []
+    read = [judge_text(claim, (answer,)) for claim in claims]
+    found = read if len(claims) > 1 else []
     n_stated = sum(finding.label == "supported" for finding in found)
     n_denied = sum(finding.label == "contradicted" for finding in found)
-    if named["number_wrong"] and named["numbers_found"] < 1:
+    if len(read) == 1 and read[0].label == "contradicted" and (named["negation"] or named["opposite"]):
+        n_denied = 1
+    denied = n_denied == 1 and not found
+    if (named["number_wrong"] and named["numbers_found"] < 1) or denied:
         probability = min(probability, 0.3)
     reason = _reason(named, n_stated, len(found))
     if probability >= _CORRECT:
@@ -108,8 +112,14 @@ def correctness_vector(question: str, answer: str, reference: str) -> tuple[floa
 
 def _agreed(gold: Statement, said: Statement) -> set[str]:
     """Stems of the reference's quantities that the answer states in whatever spelling and unit."""
-    stated = [q for q in gold.quantities if any(agree(q, other) for other in said.quantities)]
+    stated = [q for q in gold.quantities if any(_same(q, other) for other in said.quantities)]
     return {stem(word) for quantity in stated for word in words(quantity.text)}
+
+
+def _same(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities agree; `v4` is the name of a version, not the number 4."""
+    named = [quantity.kind == "version" and "." not in quantity.text for quantity in (one, other)]
+    return named[0] == named[1] and agree(one, other)
 
 
 def _share(wanted: Sequence[str], held: set[str] | frozenset[str]) -> float:
@@ -145,11 +155,11 @@ def _one_apart(a: str, b: str) -> bool:
 
 def _number_match(gold: Statement, said: Statement, topic: Statement) -> tuple[float, float]:
     """(share of the reference's new numbers that the answer has, 1.0 when one is missing and another stands there)."""
-    wanted = [q for q in gold.quantities if not any(agree(q, o) for o in topic.quantities)] or gold.quantities
+    wanted = [q for q in gold.quantities if not any(_same(q, o) for o in topic.quantities)] or gold.quantities
     if not wanted:
         return 1.0, 0.0
-    missing = [q for q in wanted if not any(agree(q, o) for o in said.quantities)]
-    others = [o for o in said.quantities if not any(agree(o, q) for q in gold.quantities + topic.quantities)]
+    missing = [q for q in wanted if not any(_same(q, o) for o in said.quantities)]
+    others = [o for o in said.quantities if not any(_same(o, q) for q in gold.quantities + topic.quantities)]
     return 1 - len(missing) / len(wanted), float(bool(missing) and bool(others))
 
 
