@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 from ragauge.errors import MissingExtra, NewerVersion, StoreError
 from ragauge.store.cache import DatabaseCache, SqliteCache, open_cache
 
-POSTGRES = "RAGAUGE_TEST_POSTGRES"
 WRITER = """
 import asyncio, sys
 from ragauge.store.cache import open_cache
@@ -35,8 +33,7 @@ def where(request, tmp_path: Path):
         pytest.importorskip("sqlalchemy")
         yield f"sqlite:///{tmp_path / 'cache.db'}"
     else:
-        if not (url := os.environ.get(POSTGRES)):
-            pytest.skip(f"set {POSTGRES} to the URL of an empty PostgreSQL database")
+        url = request.getfixturevalue("postgres_url")
         yield url
         import sqlalchemy
 
