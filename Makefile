@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 
 check: lint types contracts test
 
-slow: $(VENV)/.dev
+slow: $(VENV)/.slow
 	$(BIN)/python -m pytest -q -m slow
 
 lint: $(VENV)/.dev
@@ -40,6 +40,10 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	PYTHON=$(BIN)/python WHEELS="$(WHEELS)" sh scripts/setup dev
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.slow: $(VENV)/bin/python pyproject.toml
+	PYTHON=$(BIN)/python WHEELS="$(WHEELS)" sh scripts/setup slow
+	@touch $@ $(VENV)/.dev $(VENV)/.demo
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build

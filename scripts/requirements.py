@@ -1,4 +1,4 @@
-"""Print the requirements of this checkout, one a line: `python scripts/requirements.py demo|dev`."""
+"""Print the requirements of this checkout, one a line: `python scripts/requirements.py demo|dev|slow`."""
 
 import re
 import sys
@@ -12,14 +12,14 @@ def requirements(what: str) -> list[str]:
     project = data["project"]
     wanted = list(data["build-system"]["requires"]) + list(project["dependencies"])
     extras = ["reference"]
-    if what == "dev":
-        for line in data["dependency-groups"]["dev"]:
-            own = re.fullmatch(r"ragauge\[([^]]*)\]", line)
-            if own:
-                extras = [name.strip() for name in own.group(1).split(",")]
-            else:
-                wanted.append(line)
-    for extra in extras:
+    groups = {"demo": (), "dev": ("dev",), "slow": ("dev", "slow")}[what]
+    for line in [line for group in groups for line in data["dependency-groups"][group]]:
+        own = re.fullmatch(r"ragauge\[([^]]*)\]", line)
+        if own:
+            extras += [name.strip() for name in own.group(1).split(",")]
+        else:
+            wanted.append(line)
+    for extra in dict.fromkeys(extras):
         wanted += project["optional-dependencies"][extra]
     return list(dict.fromkeys([*wanted, "editables"]))
 
