@@ -14,7 +14,7 @@ import numpy as np
 
 from ragauge.core.model import fingerprint
 from ragauge.core.provider import LanguageModel, ModelFor
-from ragauge.core.sample import Chunk, Question, Response, RetrievedContext, Usage
+from ragauge.core.sample import Chunk, Question, Response, RetrievedChunk, RetrievedContext, Usage
 from ragauge.core.system import SystemInfo
 from ragauge.embeddings import load
 from ragauge.errors import SettingsError, SystemFailed, UnknownName
@@ -23,6 +23,7 @@ from ragauge.systems.reference import embed
 from ragauge.systems.reference.contextual import Contextualiser
 from ragauge.systems.reference.corpus import Corpus, load_corpus
 from ragauge.systems.reference.expand import make_expander, query_text
+from ragauge.systems.reference.feedback import SENTENCES, FeedbackExpander
 from ragauge.systems.reference.generate import ExtractiveGenerator, ExtractiveSettings
 from ragauge.systems.reference.index import DenseIndex, Progress, VectorStore
 from ragauge.systems.reference.llm_generate import LLMGenerator
@@ -51,7 +52,7 @@ def build(settings: Mapping[str, Any], *, model_for: ModelFor | None = None) -> 
         checked,
         load_corpus(checked.corpus),
         expander=None
-        if helper is None or checked.expand == "none"
+        if helper is None or checked.expand in ("none", "feedback")
         else make_expander(checked.expand, helper, checked.n_queries, checked.history),
         generator=None if writer is None else LLMGenerator(writer, checked.refusal, checked.history),
         contextualiser=None if helper is None or checked.prefix != "contextual" else Contextualiser(helper),
@@ -99,12 +100,19 @@ class ReferenceSystem:
         self._use(tuple(_chunks(corpus, settings)))
         self._generator = generator
         if generator is None and settings.generator == "extractive":
-            extractive = ExtractiveSettings(
-                settings.refusal, settings.max_sentences, settings.abstain_below, settings.prefix, settings.language
-            )
-            self._generator = ExtractiveGenerator(
-                extractive, self._vectors, lambda term: self._searcher.lexicon.weight(term)
-            )
+            self._generator = self._extractive(settings.max_sentences, settings.abstain_below)
+        if expander is None and settings.expand == "feedback":
+            self._expander = FeedbackExpander(self._first_look, self._extractive(SENTENCES, 0.0), settings.history)
+
+    def _extractive(self, max_sentences: int, abstain_below: float) -> ExtractiveGenerator:
+        settings = self.settings
+        how = ExtractiveSettings(settings.refusal, max_sentences, abstain_below, settings.prefix, settings.language)
+        return ExtractiveGenerator(how, self._vectors, lambda term: self._searcher.lexicon.weight(term))
+
+    def _first_look(self, text: str) -> Sequence[RetrievedChunk]:
+        """What the question alone finds, before any re-ranking."""
+        with self._lock:
+            return self._searcher.plain(text)
 
     def _use(self, chunks: tuple[Chunk, ...]) -> None:
         """Search these chunks from now on."""

@@ -61,6 +61,19 @@ class Searcher:
         wide = settings.retrieval == "hybrid" or settings.rerank != "none" or len(queries) > 1
         n = settings.candidates if wide else settings.k
         steps: list[RetrievalStep] = []
+        hits = self._found(queries, n, steps)
+        if settings.rerank != "none":
+            hits = self._timed("rerank", Query(question), partial(self._reranked, question, hits), steps)
+        return self._retrieved(hits[: settings.k]), tuple(steps)
+
+    def plain(self, text: str) -> tuple[RetrievedChunk, ...]:
+        """The best `k` chunks for one text as they are found: not re-ranked, no steps kept."""
+        n = self._settings.candidates if self._settings.retrieval == "hybrid" else self._settings.k
+        return self._retrieved(self._found((Query(text),), n, [])[: self._settings.k])
+
+    def _found(self, queries: Sequence[Query], n: int, steps: list[RetrievalStep]) -> list[Hit]:
+        """What the searches find, fused where there are several rankings."""
+        settings = self._settings
         rankings: list[list[Hit]] = []
         for query in queries:
             if self._dense is not None and query.on != "bm25":
@@ -70,9 +83,7 @@ class Searcher:
         hits = rankings[0] if rankings else []
         if len(rankings) > 1:
             hits = self._timed("fused", None, partial(self._fused, rankings, n), steps)
-        if settings.rerank != "none":
-            hits = self._timed("rerank", Query(question), partial(self._reranked, question, hits), steps)
-        return self._retrieved(hits[: settings.k]), tuple(steps)
+        return hits
 
     def _search_dense(self, query: str, n: int) -> list[Hit]:
         assert self._dense is not None

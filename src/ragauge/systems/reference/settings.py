@@ -14,8 +14,9 @@ from ragauge.systems.reference.generate import ABSTAIN_BELOW, REFUSAL
 Check = Callable[[str, Any], Any]
 #: What stands before the first colon of a language model's name.
 MODEL_KINDS = ("openai", "azure", "anthropic", "compatible", "python")
-#: Ways of turning a question into other queries.
-EXPANSIONS = ("none", "hyde", "rewrite", "multi_query", "decompose")
+#: Ways of turning a question into other queries; "feedback" is the one that asks no language model.
+EXPANSIONS = ("none", "feedback", "hyde", "rewrite", "multi_query", "decompose")
+_WITHOUT_MODEL = ("none", "feedback")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class ReferenceSettings:
     @property
     def helper(self) -> str | Mapping[str, Any] | None:
         """The language model that expands questions and describes chunks; None where nothing of that is asked for."""
-        if self.expand == "none" and self.prefix != "contextual":
+        if self.expand in _WITHOUT_MODEL and self.prefix != "contextual":
             return None
         return self.model if self.model is not None else self.writer
 
@@ -98,8 +99,8 @@ def read_settings(settings: Mapping[str, Any]) -> ReferenceSettings:
         raise SettingsError(f"candidates ({read.candidates}) must not be fewer than k ({read.k})")
     if read.expand == "hyde" and read.retrieval == "bm25":
         raise SettingsError("expand: hyde searches by meaning", hint="Set `retrieval: hybrid` or `dense`.")
-    if read.helper is None and (read.expand != "none" or read.prefix == "contextual"):
-        what = f"expand: {read.expand}" if read.expand != "none" else "prefix: contextual"
+    if read.helper is None and (read.expand not in _WITHOUT_MODEL or read.prefix == "contextual"):
+        what = f"expand: {read.expand}" if read.expand not in _WITHOUT_MODEL else "prefix: contextual"
         raise SettingsError(f"{what} needs a language model", hint="Set `model: openai:NAME` (or another).")
     return read
 
