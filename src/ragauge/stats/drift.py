@@ -96,7 +96,7 @@ def spike_count(n: int, baseline: float, *, alpha: float = 0.001) -> int:
     return next((k for k in range(1, n + 1) if spike_p(k, n, baseline) < alpha), n + 1)
 
 
-def spike_p_estimated(base_k: int, base_n: int, k: int, n: int) -> float:
+def spike_p_estimated(base_k: float, base_n: float, k: int, n: int) -> float:
     """The same with an estimated baseline: the upper tail of BetaBinomial(n, base_k + ½, base_n − base_k + ½).
 
     >>> round(spike_p_estimated(120, 6000, 11, 200), 5)
