@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "history": ("ragauge.cli.history", "Every metric over the runs, and the bottleneck now."),
     "review": ("ragauge.cli.review", "A queue of answers for people to label."),
     "golden": ("ragauge.cli.golden", "Check, grow and label golden sets."),
+    "serve": ("ragauge.cli.serve", "The page: runs, rows, comparisons, review, in the browser."),
     "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
     "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
     "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),

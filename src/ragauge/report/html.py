@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from ragauge.analysis.compare import Comparison
 from ragauge.core.run import Manifest, Record
 from ragauge.diagnose.diagnosis import Tried
-from ragauge.errors import MissingExtra
 from ragauge.report.html_compare import compared_view
 from ragauge.report.html_row import LEVELS, row_view
 from ragauge.report.html_view import PageView, checked, page_view
 from ragauge.report.svg import STYLE, inline_plot
-from ragauge.text.normalise import clean, display
+from ragauge.report.templating import make_environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,7 +42,7 @@ def html_parts(
 
     Rows are shortened, the page says so, when the whole would be larger than `LIMIT_BYTES` for 1 000 rows.
     """
-    environment = _environment()
+    environment = make_environment("ragauge.report")
     page = page_view(manifest, records, tried)
     rows = _Rows(page, records, environment)
     style, script = _asset("report.css") + "\n" + STYLE, _asset("report.js")
@@ -110,26 +109,6 @@ class _Rows:
 
 def _fits(text: str, room: int) -> bool:
     return len(text) <= room and len(text.encode("utf-8", "replace")) <= room
-
-
-def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingExtra("Jinja2, which writes the HTML report,", "report") from error
-
-    def shown(value: Any) -> Any:
-        return display(clean(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    return Environment(
-        loader=FunctionLoader(_asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def _asset(name: str) -> str:

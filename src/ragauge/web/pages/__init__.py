@@ -1,0 +1,1 @@
+"""One module per screen; each has `routes`. Handlers are plain functions: they run in threads and may read files."""
