@@ -1,4 +1,4 @@
-"""`ragauge report RUN`: a page for people, numbers for Prometheus, a message for Slack."""
+"""`ragauge report RUN`: a page for people, numbers for Prometheus, messages for Slack and others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ import click
 @click.option("--compare", "other", metavar="OTHER", help="Also show how the page's run differs from this one.")
 @click.option("--prometheus", type=click.Path(path_type=Path, dir_okay=False), help="A text file for Prometheus.")
 @click.option("--suite", help="The label `suite` for Prometheus (default: the golden set's name).")
+@click.option("--notify", is_flag=True, help="Tell the channels of `alerts:` in ragauge.yaml.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, dir_okay=False), help="The settings file for --notify (ragauge.yaml)."
+)
 @click.option("--slack-webhook", "webhook", help="Send a message there. Write it as '${SLACK_WEBHOOK}', in quotes.")
-@click.option("--link", help="The address of the report, for the message's button.")
+@click.option("--link", help="The address of the report, for the message's button; {run} is the run's name.")
 @click.option("--again", is_flag=True, help="Send the message although this channel was told of this run.")
 @click.option("--dry-run", is_flag=True, help="Print the message as JSON and send nothing.")
 def command(
@@ -34,10 +38,12 @@ def command(
     from ragauge import api
     from ragauge.errors import UsageError
 
-    telling = to["webhook"] is not None or to["dry_run"]
-    if not telling and (to["link"] is not None or to["again"]):
-        raise UsageError("--link and --again belong to --slack-webhook")
-    url = _address(to["webhook"]) if to["webhook"] is not None and not to["dry_run"] else None
+    telling = to["webhook"] is not None or to["dry_run"] or to["notify"]
+    if not telling and (to["link"] is not None or to["again"] or to["config"] is not None):
+        raise UsageError("--link, --again and --config belong to --notify or --slack-webhook")
+    if to["notify"] and to["webhook"] is not None:
+        raise UsageError("--notify tells the channels of the settings file; --slack-webhook one that stands in none")
+    how = _how(to) if telling else None
     opened = api.open_run(run, base)
     if out is not None or (prometheus is None and not telling):
         other = api.open_run(to["other"], base) if to["other"] is not None else None
@@ -46,18 +52,39 @@ def command(
         raise UsageError("--compare belongs to the page", hint="Name the page's file: --out report.html")
     if prometheus is not None:
         _numbers(opened, prometheus, suite)
-    if not telling:
+    if how is None:
         return 0
-    return _tell(opened, url, to["link"], again=to["again"], alone=out is None and prometheus is None)
+    return _tell(opened, how, to, alone=out is None and prometheus is None)
+
+
+def _how(to: dict[str, Any]) -> Any:
+    """Who is to be told and how. With --slack-webhook, or nothing but --dry-run: one Slack channel, of every run."""
+    from ragauge.cli.telling import Telling, telling_of
+
+    if to["notify"]:
+        return telling_of(_settings(to["config"]), to["link"])
+    from ragauge.outlets.channels import SlackChannel
+    from ragauge.outlets.tell import Policy
+
+    url = "https://hooks.slack.com/" if to["dry_run"] else _address(to["webhook"])
+    return Telling((SlackChannel(url),), Policy(everything=True, cooldown_s=0), to["link"], None)
+
+
+def _settings(given: Path | None) -> Any:
+    from ragauge.cli.run import DEFAULT_FILE
+    from ragauge.engine.settings import load_settings
+    from ragauge.errors import SettingsError
+
+    file = given or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
+    if file is None:
+        raise SettingsError("--notify: there is no ragauge.yaml here", hint="Name it with --config FILE.")
+    return load_settings(file)
 
 
 def _address(given: str) -> str:
     from ragauge.engine.settings import fill_variables
-    from ragauge.outlets.notify import check_address
 
-    url = str(fill_variables(given)).strip()
-    check_address(url)
-    return url
+    return str(fill_variables(given)).strip()
 
 
 def _page(run: Any, out: Path, other: Any = None) -> None:
@@ -89,41 +116,15 @@ def _numbers(run: Any, out: Path, suite: str | None) -> None:
     click.echo(f"{out}: {sum(not line.startswith('#') for line in text.splitlines())} series", err=True)
 
 
-def _tell(run: Any, url: str | None, link: str | None, *, again: bool, alone: bool) -> int:
-    from ragauge.cli.common import emit_json, printable
-    from ragauge.outlets.notify import notify
-    from ragauge.outlets.slack import message
+def _tell(run: Any, how: Any, to: dict[str, Any], *, alone: bool) -> int:
+    from ragauge.cli.common import emit_json
+    from ragauge.cli.telling import document, say
 
-    found = message(run.manifest, run.summary, *_rows(run), link)
-    if url is None:
-        emit_json(found)
+    if to["dry_run"]:
+        alert, found = how.preview(run, again=to["again"])
+        emit_json(document(alert, found) if to["notify"] else how.channels[0].render(alert))
         return 0
-    sent = notify(url, found, run.path, run.manifest.run, again=again)
-    if sent.outcome == "already sent":
-        click.echo("Slack: this channel was told of this run before; --again tells it again.", err=True)
-    else:
-        why = f": {printable(sent.why)}" if sent.why else ""
-        tries = f" after {sent.n_tries} tries" if sent.n_tries > 1 else ""
-        click.echo(f"Slack: {'message sent' if sent.outcome == 'sent' else 'NOT sent'}{tries}{why}", err=True)
+    told = how.tell(run, again=to["again"])
+    say(told)
     sys.stderr.flush()
-    return 3 if sent.outcome == "failed" and alone else 0
-
-
-def _rows(run: Any) -> tuple[dict[str, int], dict[str, str]]:
-    """How many rows are good, bad, unknown, as the page counts them; the questions of the worst rows."""
-    from ragauge.analysis.thresholds import Thresholds
-    from ragauge.diagnose.counterfactuals import read_counterfactuals
-    from ragauge.diagnose.diagnosis import diagnose_rows
-    from ragauge.report.html_view import row_check
-
-    thresholds = Thresholds.model_validate(run.manifest.thresholds) if run.manifest.thresholds else Thresholds()
-    found = diagnose_rows(run.manifest, run.rows, read_counterfactuals(run.path))
-    causes = {(row.id, row.repeat): row for row in found.rows}
-    worst = {item for result in run.summary.metrics.values() for item in result.worst}
-    outcomes = {"good": 0, "bad": 0, "unknown": 0}
-    questions: dict[str, str] = {}
-    for record in run.rows():
-        outcomes[row_check(record, thresholds, causes.get(record.key)).outcome] += 1
-        if record.sample.item.id in worst:
-            questions[record.sample.item.id] = record.sample.item.question
-    return outcomes, questions
+    return 3 if alone and any(one.outcome == "failed" for one in told) else 0

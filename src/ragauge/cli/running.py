@@ -15,7 +15,7 @@ from ragauge.cli.common import emit_json
 
 #: A password in an address, unless it is a variable: postgresql://user:PASSWORD@host.
 _PASSWORD = re.compile(r"(://[^/@:\s]*:)(?!\$\{)[^/@\s]+(@)")
-_SECRET_WORDS = ("key", "token", "secret", "password", "authorization")
+_SECRET_WORDS = ("key", "token", "secret", "password", "authorization", "webhook", "slack", "apprise")
 
 
 def carry_out(make: Callable[[Any], Any], *, as_json: bool, rows: bool, quiet: bool) -> int:

@@ -1,60 +1,48 @@
-"""A run as a Slack message: what is low, the worst rows, a link; within Slack's limits, everything escaped."""
+"""An alert as a Slack message: what is low, the worst rows, links; within Slack's limits, everything escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
-from ragauge.core.run import Manifest, MetricResult, Summary
-from ragauge.errors import UsageError
-from ragauge.report.words import count, counts, interval, number, threshold
+from ragauge.outlets.alert import Alert, Group, Measure
 from ragauge.text.normalise import clean, display
 
 #: Slack's limits in characters and blocks; the total is not documented, longer ones are refused from about 13 200.
-SECTION, FIELD, N_FIELDS, HEADER, N_BLOCKS, URL, TOTAL = 3000, 2000, 10, 150, 50, 3000, 10_000
-#: Worst rows named, and how much of each question.
-N_WORST, QUESTION = 5, 160
+SECTION, FIELD, N_FIELDS, HEADER, N_BLOCKS, N_BUTTONS, BUTTON, TOTAL = 3000, 2000, 10, 150, 50, 25, 75, 10_000
+#: How much of an entry's text is shown, how many entries of a group, how many groups.
+ENTRY, N_ENTRIES, N_GROUPS = 160, 5, 3
 
 Message = dict[str, Any]
 
 
-def message(
-    manifest: Manifest,
-    summary: Summary,
-    outcomes: Mapping[str, int],
-    questions: Mapping[str, str],
-    link: str | None = None,
-) -> Message:
-    """`{"text", "blocks"}` for an incoming webhook.
-
-    `outcomes`: how many rows are good, bad and unknown. `questions`: id → question, for the worst rows. `link`: an
-    http(s) address where the report can be read.
-    """
-    low = [r for r in summary.metrics.values() if r.verdict in ("below", "broken")]
-    n_errors = sum(result.n_errors for result in summary.metrics.values())
-    low.sort(key=lambda result: result.verdict != "broken")
-    misses = "1 metric misses its threshold" if len(low) == 1 else f"{len(low)} metrics miss their thresholds"
-    state = misses if low else "no metric misses its threshold"
-    sign = "🔴" if any(r.verdict == "broken" for r in low) else ("🟡" if low or n_errors else "🟢")
-    head = f"{sign} {_plain(manifest.dataset.name, 60)}: {state}"
+def message(alert: Alert, mention: str | None = None) -> Message:
+    """`{"text", "blocks"}` for an incoming webhook. `mention`: Slack's own code of whom to call, as it is."""
+    head = _cut(f"{sign(alert)} {_plain(alert.title, HEADER)}", HEADER)
     blocks: list[dict[str, Any]] = [
-        {"type": "header", "text": {"type": "plain_text", "text": _cut(head, HEADER), "emoji": True}},
-        _section(_overview(manifest, summary, outcomes, n_errors)),
+        {"type": "header", "text": {"type": "plain_text", "text": head, "emoji": True}},
     ]
-    shown = low[:N_FIELDS]
+    if alert.facts:
+        blocks.append(_section("\n".join(escape(_plain(fact, 300)) for fact in alert.facts[:8])))
+    shown = alert.measures[:N_FIELDS]
     if shown:
-        fields = [{"type": "mrkdwn", "text": _cut(_field(result), 400)} for result in shown]
+        fields = [{"type": "mrkdwn", "text": _cut(_field(measure), 400)} for measure in shown]
         blocks.append({"type": "section", "fields": fields})
-    if len(low) > len(shown):
-        blocks.append(_context(f"and {len(low) - len(shown)} more miss theirs"))
-    worst = list(_worst(low, questions))
-    if worst:
-        blocks.append(_section("*Worst rows*\n" + "\n".join(worst)))
-    if link is not None:
-        blocks.append(_button(link))
-    text = f"{head}. {outcomes.get('bad', 0)} of {summary.n_rows} rows fail."
-    return checked({"text": escape(text), "blocks": blocks})
+    if len(alert.measures) > len(shown):
+        blocks.append(_context(f"and {len(alert.measures) - len(shown)} more"))
+    blocks += [_section(_group(group)) for group in alert.groups[:N_GROUPS] if group.entries]
+    if alert.links:
+        blocks.append({"type": "actions", "elements": [_button(link.label, link.url) for link in alert.links[:5]]})
+    if mention:
+        blocks.append(_context(mention))
+    return checked({"text": escape(head), "blocks": blocks})
+
+
+def sign(alert: Alert) -> str:
+    """Red, yellow, green."""
+    if alert.state == "ok":
+        return "🟢"
+    return {"alert": "🔴", "warning": "🟡", "info": "🔵"}[alert.severity]
 
 
 def checked(found: Message) -> Message:
@@ -69,6 +57,7 @@ def checked(found: Message) -> Message:
         any(len(block.get("fields", ())) > N_FIELDS for block in blocks) and "too many fields",
         any(len(field["text"]) > FIELD for block in blocks for field in block.get("fields", ())) and "a long field",
         any(not text for text in texts) and "an empty text",
+        any(len(block.get("elements", ())) > N_BUTTONS for block in blocks) and "too many buttons",
     ]
     if any(problems):
         raise ValueError(f"this is no message for Slack: {', '.join(str(problem) for problem in problems if problem)}")
@@ -94,40 +83,18 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _overview(manifest: Manifest, summary: Summary, outcomes: Mapping[str, int], n_errors: int) -> str:
-    lines = [
-        f"*{outcomes.get('bad', 0)}* of {count(summary.n_rows, 'row')} fail"
-        + (f", *{outcomes['unknown']}* could not be judged" if outcomes.get("unknown") else ""),
-        f"Run {escape(_plain(manifest.run, 100))}, system {escape(_plain(manifest.system.name, 60))}",
-    ]
-    if n_errors:
-        lines.append(f"{count(n_errors, 'score')} missing because of errors")
-    if not summary.complete:
-        lines.append("The run is not finished.")
+def _field(measure: Measure) -> str:
+    mark = {"broken": "✗", "good": "✓"}.get(measure.verdict, "·")
+    name, value = escape(_plain(measure.name, 60)), escape(_plain(measure.value, 60))
+    return f"*{mark} {name}* {value}\n{escape(_plain(measure.note, 160))}".rstrip()
+
+
+def _group(group: Group) -> str:
+    lines = [f"*{escape(_plain(group.title, 80))}*"]
+    for entry in group.entries[:N_ENTRIES]:
+        note = f" ({escape(_plain(entry.note, 80))})" if entry.note else ""
+        lines.append(f"• *{escape(_plain(entry.name, 60))}* {escape(_plain(entry.text, ENTRY))}{note}")
     return "\n".join(lines)
-
-
-def _field(result: MetricResult) -> str:
-    estimate = "" if result.estimate is None else f" ({interval(result.estimate)})"
-    missing = f"\nnot scored: {escape(counts(result.unscored))}" if result.n_errors else ""
-    mark = "✗" if result.verdict == "broken" else "·"
-    goal = escape(threshold(result))
-    return (
-        f"*{mark} {escape(_plain(result.key, 60))}* {number(result.value)}{estimate}\n{goal}, n = {result.n}{missing}"
-    )
-
-
-def _worst(low: Sequence[MetricResult], questions: Mapping[str, str]) -> Iterator[str]:
-    """The rows that stand among the worst of most low metrics."""
-    metrics: dict[str, list[str]] = {}
-    for result in low:
-        for item in result.worst:
-            metrics.setdefault(item, []).append(result.key)
-    ranked = sorted(metrics, key=lambda item: (-len(metrics[item]), list(metrics).index(item)))
-    for item in ranked[:N_WORST]:
-        named = _plain(", ".join(metrics[item]), 80)
-        question = _plain(questions.get(item, ""), QUESTION)
-        yield f"• *{escape(_plain(item, 60))}* {escape(question)} ({escape(named)})"
 
 
 def _section(text: str) -> dict[str, Any]:
@@ -138,12 +105,8 @@ def _context(text: str) -> dict[str, Any]:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
-def _button(link: str) -> dict[str, Any]:
-    parts = urlsplit(link)
-    if parts.scheme not in ("http", "https") or not parts.netloc or len(link) > URL:
-        raise UsageError(f"--link {link[:80]!r} is no address that Slack can open", hint="It must start with https://")
-    label = {"type": "plain_text", "text": "Open report"}
-    return {"type": "actions", "elements": [{"type": "button", "text": label, "url": link}]}
+def _button(label: str, url: str) -> dict[str, Any]:
+    return {"type": "button", "text": {"type": "plain_text", "text": _plain(label, BUTTON)}, "url": url}
 
 
 def _texts(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
