@@ -219,3 +219,13 @@ def test_it_runs_as_a_program() -> None:
                 assert json.load(stats)["requests"] == 1
         finally:
             program.terminate()
+
+
+def test_prompts_that_are_not_ours_can_be_answered_by_a_function() -> None:
+    with FakeLLMServer(otherwise=lambda body, prompt: {"model": body["model"], "asked": prompt}) as server:
+        _, _, theirs = post(server, ask(7))
+        _, _, ours = post(server, support_prompt())
+    said = json.loads(theirs["choices"][0]["message"]["content"])
+    assert said["model"] == "m"
+    assert "number 7" in said["asked"]
+    assert "verdicts" in ours["choices"][0]["message"]["content"]

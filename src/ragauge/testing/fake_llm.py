@@ -20,7 +20,7 @@ import json
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -94,6 +94,7 @@ class FakeLLMServer:
     `script` maps a task to replies that are used up in order before the word-overlap answers: a dict is sent as JSON,
     a str as it is, an int as that HTTP status. `schema` says what `response_format: json_schema` meets. `models`
     None: every name is served. `api_key` None: every key is. `max_concurrent`: more than that at once get 429.
+    `otherwise` answers, from body and prompt, what is none of our prompts (a benchmark beside another tool).
     """
 
     port: int = 0
@@ -111,6 +112,7 @@ class FakeLLMServer:
     rejects: Sequence[str] = ()
     script: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     keep: int = 10_000
+    otherwise: Callable[[Mapping[str, Any], str], dict[str, Any] | str] | None = None
 
     def __post_init__(self) -> None:
         self.counts = Counts()
@@ -288,7 +290,7 @@ class FakeLLMServer:
 
     def _reply(self, body: dict[str, Any], prompt: str, task: str, fault: str | None, anthropic: bool) -> HttpReply:
         scripted = self._script.get(task)
-        said: Any = scripted.popleft() if scripted else spoilt(answer(prompt), fault)
+        said: Any = scripted.popleft() if scripted else spoilt(self._answer(body, prompt, task), fault)
         if isinstance(said, int):
             return _error(said, f"scripted {said}")
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
@@ -305,6 +307,11 @@ class FakeLLMServer:
         self.counts.tokens_out += tokens(text)
         shape = anthropic_reply if anthropic else openai_reply
         return HttpReply(200, shape(body, text, stop, tokens_in, tokens(text)))
+
+    def _answer(self, body: Mapping[str, Any], prompt: str, task: str) -> dict[str, Any] | str:
+        if not task and self.otherwise is not None:
+            return self.otherwise(body, prompt)
+        return answer(prompt)
 
     def stats(self) -> dict[str, Any]:
         """The counts as JSON (also at `GET /stats`)."""
