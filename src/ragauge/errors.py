@@ -16,6 +16,7 @@ RagaugeError                     anything we raise on purpose; carries a message
     ├── JudgeUnavailable         the judge could not be reached, after the retries
     ├── JudgeUnparseable         the reply cannot be read, or ids are missing, after the re-asks
     ├── TimedOut                 one request or one sample took too long
+    ├── WorkerLost               the process that made this sample ended, each time it was tried
     └── BudgetSpent              the budget ended before this sample
 
 Anything that is not a `RagaugeError` is a bug and stops the run loudly.
@@ -54,6 +55,7 @@ class Reason(StrEnum):
     JUDGE_UNSUPPORTED = "judge_unsupported"
     TIMED_OUT = "timed_out"
     INVALID_SCORE = "invalid_score"
+    WORKER_LOST = "worker_lost"
     # skipped: it was never tried
     MISSING_INPUT = "missing_input"
     BUDGET_SPENT = "budget_spent"
@@ -220,6 +222,12 @@ class TimedOut(SampleError):
     """One request or one sample took longer than its time-out."""
 
     reason = Reason.TIMED_OUT
+
+
+class WorkerLost(SampleError):
+    """The process that made this sample ended without a word, each time it was tried."""
+
+    reason = Reason.WORKER_LOST
 
 
 class BudgetSpent(SampleError):

@@ -49,7 +49,7 @@ def with_shared(settings: Any, options: Mapping[str, Any]) -> Any:
 
 def changed(setting: Any, options: Mapping[str, Any]) -> Any:
     """`judge:` of a settings file with the flags laid over it. What all models share stays when the judge changes."""
-    from ragauge.judges.surroundings import split_spec
+    from ragauge.judges.surroundings import join_spec, split_spec
 
     who, shared = split_spec(setting)
     if options["no_judges"]:
@@ -59,12 +59,7 @@ def changed(setting: Any, options: Mapping[str, Any]) -> Any:
     flags = _shared(options)
     if "budget" in flags:
         flags["budget"] = {**(shared.get("budget") or {}), **flags["budget"]}
-    shared = {**shared, **flags}
-    if not shared:
-        return who
-    if isinstance(who, Mapping):
-        return {**who, **shared}
-    return {"jury" if isinstance(who, list) else "name": who if who is not None else "none", **shared}
+    return join_spec(who, {**shared, **flags})
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.shared import Shared
 from ragauge.judges.surroundings import SHARED, Spec, split_spec, surroundings
 from ragauge.judges.surroundings import Surroundings as Surroundings
-from ragauge.judges.wrappers.budgeted import Budget, Budgeted
+from ragauge.judges.wrappers.budgeted import Budgeted, Purse
 from ragauge.judges.wrappers.cached import Cached
 from ragauge.judges.wrappers.limited import Limited, Limits
 from ragauge.judges.wrappers.priced import Priced, price_of
@@ -37,7 +37,7 @@ def make_judge(
     *,
     cache: str | Path | ReplyCache | None = None,
     seed: int = 0,
-    budget: Budget | None = None,
+    budget: Purse | None = None,
     prices: Mapping[str, Any] | None = None,
     prompts: str | Path | None = None,
     forecast: Forecast | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from ragauge.core.provider import Endpoint
 from ragauge.errors import InputError, SettingsError, nearest
 from ragauge.judges.dry_run import Forecast
 from ragauge.judges.endpoints import Environment
-from ragauge.judges.wrappers.budgeted import Budget
-from ragauge.judges.wrappers.limited import Limiter, Limits
+from ragauge.judges.wrappers.budgeted import Budget, Purse
+from ragauge.judges.wrappers.limited import Limiter, Limits, Turns
 from ragauge.prompts.loader import check_folder
 from ragauge.store.cache import ReplyCache, open_cache
 
@@ -27,22 +27,27 @@ _BUDGET = {"calls": "max_calls", "tokens": "max_tokens", "usd": "max_usd"}
 class Surroundings:
     """`forecast` given: nothing is sent, it is only added up; `keeps`: whether replies would be stored then.
 
-    `limiters`: one for each endpoint and its limits.
+    `limiters`: one for each endpoint and its limits; `new_limiter` makes them.
     """
 
     cache: ReplyCache | None = None
     seed: int = 0
-    budget: Budget | None = None
+    budget: Purse | None = None
     prices: Mapping[str, Any] | None = None
     prompts: Path | None = None
     forecast: Forecast | None = None
     environment: Environment | None = None
     keeps: bool = True
-    limiters: dict[tuple[Endpoint, Limits], Limiter] = field(default_factory=dict, compare=False, repr=False)
+    limiters: dict[tuple[Endpoint, Limits], Turns] = field(default_factory=dict, compare=False, repr=False)
+    new_limiter: Callable[[Endpoint, Limits], Turns] = field(
+        default=lambda _, limits: Limiter(limits), compare=False, repr=False
+    )
 
-    def limiter(self, endpoint: Endpoint, limits: Limits) -> Limiter:
+    def limiter(self, endpoint: Endpoint, limits: Limits) -> Turns:
         """The one that everybody who asks this endpoint waits at."""
-        return self.limiters.setdefault((endpoint, limits), Limiter(limits))
+        if (endpoint, limits) not in self.limiters:
+            self.limiters[endpoint, limits] = self.new_limiter(endpoint, limits)
+        return self.limiters[endpoint, limits]
 
 
 def split_spec(spec: Any) -> tuple[Any, dict[str, Any]]:
@@ -67,6 +72,19 @@ def split_spec(spec: Any) -> tuple[Any, dict[str, Any]]:
     if isinstance(who, list):
         return {"jury": who, **given}, shared
     return (None if who is None and not given else {"name": who or "none", **given}), shared
+
+
+def join_spec(who: Any, shared: Mapping[str, Any]) -> Any:
+    """A judge's settings from the two parts that `split_spec` makes.
+
+    >>> join_spec("openai:m", {"cache": False})
+    {'name': 'openai:m', 'cache': False}
+    """
+    if not shared:
+        return who
+    if isinstance(who, Mapping):
+        return {**who, **shared}
+    return {"jury" if isinstance(who, list) else "name": who if who is not None else "none", **shared}
 
 
 def _who(spec: Any) -> Any:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
+import random
 import time
 from dataclasses import replace
 
@@ -439,3 +441,22 @@ def test_tokens_are_guessed_from_characters() -> None:
     assert guess_tokens("") == 0
     assert guess_tokens("x" * 4000) == 1000
     assert guess_tokens("ж" * 10) == 10
+
+
+@pytest.mark.parametrize("per_minute", [1, 6, 59, 60, 61, 600, 6000])
+def test_no_window_of_a_minute_holds_more_than_is_allowed(per_minute: int) -> None:
+    """Demand without end, with a rest after 90 s so that the bucket is full again; calls arrive up to 0.4 s late."""
+    draw, bucket, now, starts = random.Random(per_minute), Bucket.of_minute(per_minute), 0.0, []
+    while now < 300:
+        if 90 <= now < 120:
+            now = 120.0
+        wait = bucket.wait(1.0, now)
+        if wait > 0:
+            now += wait + 1e-9
+            continue
+        bucket.take(1.0)
+        starts.append(now)
+    arrivals = sorted(start + draw.uniform(0, 0.4) for start in starts)
+    most = max(bisect.bisect_left(arrivals, at + 60) - place for place, at in enumerate(arrivals))
+    assert most <= per_minute
+    assert len(starts) >= 0.9 * per_minute * 270 / 60

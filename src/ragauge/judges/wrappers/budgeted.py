@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ragauge.core.provider import Endpoint, Provider, Reply, Request
 from ragauge.errors import BudgetSpent, SampleError, SettingsError
@@ -21,6 +21,23 @@ class Spending(NamedTuple):
     def plus(self, other: Spending, sign: int = 1) -> Spending:
         """The two together, or the difference with sign -1."""
         return Spending(*(a + sign * b for a, b in zip(self, other, strict=True)))
+
+
+class Purse(Protocol):
+    """What calls are paid from. `Budget` is the one for one process."""
+
+    @property
+    def max_usd(self) -> float | None:
+        """The limit in US dollars, if there is one."""
+        ...
+
+    async def reserve(self, tokens_in: int, price: Price | None) -> Spending:
+        """Hold back what a call will probably take; `BudgetSpent` if there is no room for it."""
+        ...
+
+    def settle(self, held: Spending, took: Spending, tokens_out: int | None) -> None:
+        """A call is over: it took `took`; what was held back for it is free again."""
+        ...
 
 
 @dataclass
@@ -52,6 +69,10 @@ class Budget:
         self.held = self.held.plus(wanted)
         return wanted
 
+    async def reserve(self, tokens_in: int, price: Price | None) -> Spending:
+        """`hold`, for whoever must not care where the budget is kept."""
+        return self.hold(tokens_in, price)
+
     def settle(self, held: Spending, took: Spending, tokens_out: int | None) -> None:
         """A call is over: it took `took`; what was held back for it is free again."""
         self.held = self.held.plus(held, -1)
@@ -65,7 +86,7 @@ class Budgeted:
     """Refuses with `BudgetSpent` what the budget has no room for."""
 
     inner: Provider
-    budget: Budget = field(compare=False)
+    budget: Purse = field(compare=False)
     price: Price | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +103,7 @@ class Budgeted:
 
     async def complete(self, request: Request) -> Reply:
         """Pass the request on if there is room."""
-        held = self.budget.hold(guess_prompt_tokens(request), self.price)
+        held = await self.budget.reserve(guess_prompt_tokens(request), self.price)
         took, tokens_out = Spending(), None
         try:
             reply = await self.inner.complete(request)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import weakref
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ragauge.core.provider import Endpoint, Provider, Reply, Request
 from ragauge.judges.providers.failures import CallFailed
 from ragauge.judges.wrappers.tokens import guess_prompt_tokens
+
+#: How much later or earlier than its turn a call may reach the endpoint, in seconds, without a minute seeing too many.
+_JITTER_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -28,18 +32,56 @@ class Limits:
                 raise ValueError(f"{name} must be greater than 0")
 
 
+class Turns(Protocol):
+    """Where calls of one endpoint wait for their turn, and say how they went. `Limiter` is the one for one process."""
+
+    @property
+    def limits(self) -> Limits:
+        """What the endpoint may be asked."""
+        ...
+
+    async def enter(self, tokens: float) -> float:
+        """Wait for a turn; gives the time (of the limiter's own clock) at which it came."""
+        ...
+
+    def leave(self) -> None:
+        """A call is over, however it ended."""
+        ...
+
+    def succeeded(self, guessed: float, reply: Reply) -> None:
+        """A reply came."""
+        ...
+
+    def throttled(self, started: float, retry_after_s: float | None) -> None:
+        """The endpoint answered 429 to a call that started at `started`."""
+        ...
+
+
 @dataclass
 class Bucket:
-    """A token bucket: `rate` units a second, at most one second's worth saved up (one unit at least)."""
+    """A token bucket: `rate` units a second, at most `burst` saved up (default: one second's worth, one at least)."""
 
     rate: float
     level: float = 0.0
     filled: float | None = None
+    burst: float | None = None
+
+    @classmethod
+    def of_minute(cls, per_minute: float | None) -> Bucket:
+        """The bucket that keeps every window of 60 s at `per_minute` units or fewer, one second's worth at once.
+
+        A window that starts with a full bucket holds `burst + 60 rate` units, so the rate is a little below
+        `per_minute / 60`: `burst + (60 + jitter) rate = per_minute + 1`, of which only whole units are used.
+        """
+        if per_minute is None:
+            return cls(0.0)
+        burst = max(1.0, per_minute / 60)
+        return cls((per_minute + 1 - burst) / (60 + _JITTER_S), burst=burst)
 
     @property
     def capacity(self) -> float:
         """The most that can be taken at once without waiting."""
-        return max(1.0, self.rate)
+        return max(1.0, self.rate) if self.burst is None else self.burst
 
     def wait(self, amount: float, now: float) -> float:
         """Seconds until `amount` may be taken; more than the capacity may be taken when the bucket is full."""
@@ -60,6 +102,7 @@ class Limiter:
 
     Concurrency grows by one for each round of successes and falls by 30 % at a 429, once for all calls that were
     under way together. After a 429 nobody starts before Retry-After is over (or a pause that doubles from 0.5 s).
+    `cautious`: nothing is saved up at the start, because another one has been counting for the same endpoint.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -67,11 +110,12 @@ class Limiter:
     n_in_flight: int = 0
     n_throttled: int = 0
     waited_s: float = 0.0
+    cautious: bool = False
 
     def __post_init__(self) -> None:
         self.allowed = float(self.limits.concurrency)
         self._rates = [
-            Bucket(0.0 if per_minute is None else per_minute / 60)
+            Bucket.of_minute(per_minute)
             for per_minute in (self.limits.requests_per_minute, self.limits.tokens_per_minute)
         ]
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
@@ -86,33 +130,41 @@ class Limiter:
             self._turnstile, self._freed = asyncio.Lock(), asyncio.Event()
             self.n_in_flight, self._paused_until, self._cut_at = 0, 0.0, -1.0
             for bucket in self._rates:
-                bucket.filled = None
+                bucket.level, bucket.filled = 0.0, loop.time() if self.cautious else None
         return loop
 
     async def enter(self, tokens: float) -> float:
         """Wait for a turn; gives the time (of the loop's clock) at which it came."""
         loop = self._here()
         asked = loop.time()
-        amounts = (1.0, tokens + self._mean_out)
         async with self._turnstile:
-            while True:
-                now = loop.time()
-                waits = [b.wait(amount, now) for b, amount in zip(self._rates, amounts, strict=True) if b.rate]
-                pause = max([self._paused_until - now, *waits])
+            while (started := self.admit(tokens)) is None:
+                pause = self._pause(tokens)
                 if self.n_in_flight >= int(self.allowed):
                     self._freed.clear()
                     await self._freed.wait()
                 elif pause > 0:
                     await asyncio.sleep(pause)
-                else:
-                    break
-            self.n_in_flight += 1
-            for bucket, amount in zip(self._rates, amounts, strict=True):
-                if bucket.rate:
-                    bucket.take(amount)
-        started = loop.time()
         self.waited_s += started - asked
         return started
+
+    def admit(self, tokens: float) -> float | None:
+        """Let a call start now, if there is room for it without waiting: the time; None where there is not."""
+        if self.n_in_flight >= int(self.allowed) or self._pause(tokens) > 0:
+            return None
+        self.n_in_flight += 1
+        for bucket, amount in self._amounts(tokens):
+            bucket.take(amount)
+        return self._here().time()
+
+    def _pause(self, tokens: float) -> float:
+        """Seconds until the rates, and the endpoint itself, allow one more; 0 or less: now."""
+        now = self._here().time()
+        return max([self._paused_until - now, *(b.wait(amount, now) for b, amount in self._amounts(tokens))])
+
+    def _amounts(self, tokens: float) -> list[tuple[Bucket, float]]:
+        amounts = (1.0, tokens + self._mean_out)
+        return [(b, amount) for b, amount in zip(self._rates, amounts, strict=True) if b.rate]
 
     def leave(self) -> None:
         """A call is over, however it ended."""
@@ -145,7 +197,7 @@ class Limited:
     """Lets a request through when the endpoint's limits have room for it."""
 
     inner: Provider
-    limiter: Limiter = field(default_factory=Limiter, compare=False)
+    limiter: Turns = field(default_factory=Limiter, compare=False)
 
     @property
     def endpoint(self) -> Endpoint:
