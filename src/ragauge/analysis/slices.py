@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ragauge.analysis.columns import Column, RunTable
 from ragauge.analysis.difference import Difference, Measured, Pairs, conclude_all, measure
@@ -24,10 +24,14 @@ def tags_of(table: RunTable, ids: Iterable[str] | None = None) -> dict[str, list
     return dict(sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0])))
 
 
-def by_tag(table: RunTable, *, min_n: int = MIN_SLICE) -> dict[str, dict[str, Estimate]]:
-    """Tag → metric → its mean with interval, for slices of at least `min_n` scored questions."""
+def by_tag(
+    table: RunTable, *, min_n: int = MIN_SLICE, tags: Collection[str] | None = None
+) -> dict[str, dict[str, Estimate]]:
+    """Tag → metric → its mean with interval, for slices of at least `min_n` scored questions. `tags`: only these."""
     out: dict[str, dict[str, Estimate]] = {}
     for tag, ids in tags_of(table).items():
+        if tags is not None and tag not in tags:
+            continue
         found = {key: _estimate(column, ids) for key, column in table.columns.items() if _n(column, ids) >= min_n}
         if found:
             out[tag] = found

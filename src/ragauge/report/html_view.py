@@ -11,10 +11,11 @@ from ragauge.analysis.rowcheck import RowCheck, check_row
 from ragauge.analysis.slices import MIN_SLICE, by_tag
 from ragauge.analysis.summarise import summarise_table
 from ragauge.analysis.thresholds import Thresholds
-from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
+from ragauge.core.run import Estimate, Finding, Manifest, MetricResult, Record, Summary
 from ragauge.diagnose.diagnosis import Diagnosis, Tried, diagnose_rows
 from ragauge.diagnose.matrix import diagnose
 from ragauge.diagnose.rootcause import RowCause
+from ragauge.report.html_heat import Heat, heat
 from ragauge.report.html_plots import Histogram, Track, histogram, latency_plot, track
 from ragauge.report.svg import Plot
 from ragauge.report.words import count, counts, duration_ms, interval, number, threshold
@@ -93,6 +94,7 @@ class PageView:
     diagnosis: Diagnosis
     distributions: tuple[Histogram, ...]
     slices: tuple[Slices, ...]
+    heat: Heat | None
     min_slice: int
     latency: Plot | None
     latencies: tuple[tuple[str, str], ...]
@@ -106,8 +108,16 @@ class PageView:
         return {tag.name: place for place, tag in enumerate(self.tags)}
 
 
-def page_view(manifest: Manifest, records: Callable[[], Iterable[Record]], tried: Tried | None = None) -> PageView:
-    """Read the rows (once for the numbers, twice for the causes; none are kept) and say what they come to."""
+def page_view(
+    manifest: Manifest,
+    records: Callable[[], Iterable[Record]],
+    tried: Tried | None = None,
+    each: Callable[[Record, RowCheck, RowCause | None], None] | None = None,
+) -> PageView:
+    """Read the rows (once for the numbers, twice for the causes; none are kept) and say what they come to.
+
+    `each` is called with every row, whether it is fine, and why not.
+    """
     thresholds = Thresholds.model_validate(manifest.thresholds) if manifest.thresholds else Thresholds()
     diagnosis = diagnose_rows(manifest, records, tried)
     causes = {(row.id, row.repeat): row for row in diagnosis.rows}
@@ -116,13 +126,18 @@ def page_view(manifest: Manifest, records: Callable[[], Iterable[Record]], tried
 
     def counted() -> Iterator[Record]:
         for record in records():
-            outcomes[row_check(record, thresholds, causes.get(record.key)).outcome] += 1
+            cause = causes.get(record.key)
+            check = row_check(record, thresholds, cause)
+            outcomes[check.outcome] += 1
+            if each is not None:
+                each(record, check, cause)
             tags.update(set(record.sample.item.tags))
             yield record
 
     table = tabulate(manifest, counted())
     summary = summarise_table(table)
     used = sorted(tags.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_TAGS]
+    cells = by_tag(table, min_n=1, tags={name for name, _ in used})
     return PageView(
         run=manifest.run,
         facts=tuple(_facts(manifest, summary)),
@@ -136,7 +151,8 @@ def page_view(manifest: Manifest, records: Callable[[], Iterable[Record]], tried
         findings=tuple(diagnose(summary)),
         diagnosis=diagnosis,
         distributions=tuple(found for found in map(histogram, table.columns.values()) if found is not None),
-        slices=tuple(_slices(table, summary, {name for name, _ in used})),
+        slices=tuple(_slices(table, summary, cells)),
+        heat=heat(table, summary, cells),
         min_slice=MIN_SLICE,
         latency=latency_plot(table.latencies),
         latencies=tuple((name.replace("_", " "), duration_ms(value)) for name, value in summary.latency_ms.items()),
@@ -229,16 +245,15 @@ def _line(result: MetricResult, bounds: tuple[float, float]) -> MetricLine:
     )
 
 
-def _slices(table: RunTable, summary: Summary, wanted: set[str]) -> Iterator[Slices]:
+def _slices(table: RunTable, summary: Summary, found: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Slices]:
     """Metrics that have a threshold, by tag; all of them where none has one."""
-    found = by_tag(table)
     judged = [key for key, result in summary.metrics.items() if result.threshold is not None]
     for key in judged or list(summary.metrics):
         result, info = summary.metrics[key], table.columns[key].spec.info
         lines: Sequence[SliceLine] = [
             SliceLine(tag, number(e.value), interval(e), e.n, track(e, info.low, info.high, result.threshold))
             for tag, cells in found.items()
-            if tag in wanted and (e := cells.get(key)) is not None
+            if (e := cells.get(key)) is not None and e.n >= MIN_SLICE
         ]
         if lines:
             yield Slices(key, f"{number(result.value)} ({interval(result.estimate)}), n {result.n}", tuple(lines))

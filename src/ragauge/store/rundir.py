@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,12 @@ class RowIndex:
     offsets: dict[tuple[str, int], tuple[int, int]]
     failed: frozenset[tuple[str, int]]
     n_lines: int
+
+    @property
+    def ordered(self) -> list[int]:
+        """The byte offsets in input order, then by repeat."""
+        order = sorted(self.offsets.items(), key=lambda entry: (entry[1][0], entry[0][1]))
+        return [offset for _, (_, offset) in order]
 
 
 @dataclass(frozen=True)
@@ -101,14 +107,16 @@ class RunDir:
                 n_lines += 1
         return RowIndex(offsets, frozenset(failed), n_lines)
 
-    def records(self) -> Iterator[Record]:
-        """Every row that counts, in input order (then by repeat), one at a time."""
-        index = self.index()
-        if not index.offsets:
-            return
-        order = sorted(index.offsets.items(), key=lambda entry: (entry[1][0], entry[0][1]))
+    def records(self, index: RowIndex | None = None) -> Iterator[Record]:
+        """Every row that counts, in input order (then by repeat), one at a time. `index`: of this file, if known."""
+        found = index or self.index()
+        if found.offsets:
+            yield from self.records_at(found.ordered)
+
+    def records_at(self, offsets: Iterable[int]) -> Iterator[Record]:
+        """The rows that begin at these bytes of rows.jsonl."""
         with self.rows.open("rb") as file:
-            for _, (_, offset) in order:
+            for offset in offsets:
                 file.seek(offset)
                 try:
                     yield Record.model_validate_json(file.readline())

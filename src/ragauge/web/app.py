@@ -27,6 +27,8 @@ SCREENS = ("session", "overview", "runs", "run", "row", "compare")
 def create_app(settings: WebSettings | None = None, services: Services | None = None) -> ASGIApp:
     """The ASGI application. `services`: what pages may call of the making half (see `Services`)."""
     from ragauge.web.catalog import Catalog
+    from ragauge.web.index import Indexes
+    from ragauge.web.jobs import Jobs, Waiting
     from ragauge.web.security import Security
     from ragauge.web.state import State
 
@@ -36,9 +38,10 @@ def create_app(settings: WebSettings | None = None, services: Services | None = 
         routes += importlib.import_module(f"ragauge.web.pages.{name}").routes
     app = Starlette(
         routes=routes,
-        exception_handlers={RagaugeError: _told, HTTPException: _missing, Exception: _bug},
+        exception_handlers={RagaugeError: _told, Waiting: _waiting, HTTPException: _missing, Exception: _bug},
     )
-    app.state.ragauge = State(given, services or Services(), Catalog(given))
+    jobs = Jobs()
+    app.state.ragauge = State(given, services or Services(), Catalog(given), Indexes(given, jobs), jobs)
     return Security(app, given)
 
 
@@ -65,6 +68,13 @@ def _told(request: Request, error: Any) -> Response:
 
     status = 404 if isinstance(error, UnknownName) else 400 if isinstance(error, UsageError) else 500
     return page(request, "error.html.jinja", status, title="Problem", message=error.message, hint=error.hint)
+
+
+def _waiting(request: Request, waiting: Any) -> Response:
+    """It is being worked out: the page looks again by itself."""
+    from ragauge.web.rendering import page
+
+    return page(request, "waiting.html.jinja", 202, title=waiting.job.title, job=waiting.job)
 
 
 def _missing(request: Request, error: Any) -> Response:

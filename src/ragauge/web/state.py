@@ -9,6 +9,8 @@ from ragauge.web.settings import Services, WebSettings
 
 if TYPE_CHECKING:
     from ragauge.web.catalog import Catalog
+    from ragauge.web.index import Indexes
+    from ragauge.web.jobs import Jobs
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class State:
     settings: WebSettings
     services: Services
     catalog: Catalog
+    indexes: Indexes
+    jobs: Jobs
 
 
 def state_of(request: Any) -> State:
