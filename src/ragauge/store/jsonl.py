@@ -66,10 +66,18 @@ class JsonlWriter:
             raise StoreError(f"cannot write {self.path}: {error.strerror}") from error
         self.size += len(data)
 
-    def sync(self) -> None:
-        """Ask the operating system to put everything on the disk (survives a power cut, not only a kill)."""
-        with contextlib.suppress(OSError):
+    def sync(self, *, strict: bool = False) -> None:
+        """Ask the operating system to put everything on the disk (survives a power cut, not only a kill).
+
+        `strict`: raises `OSError` when that failed.
+        """
+        with contextlib.nullcontext() if strict else contextlib.suppress(OSError):
             os.fsync(self._fd)
+
+    def forget(self) -> None:
+        """Close the file without a word to it: after a fork it is the parent's (whose lock this leaves alone)."""
+        os.close(self._fd)
+        self._fd = -1
 
     def close(self) -> None:
         """Sync and let go of the file."""
