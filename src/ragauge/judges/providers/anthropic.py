@@ -17,8 +17,7 @@ from ragauge.judges.providers.failures import (
     CallFailed,
     CallTimedOut,
     as_dict,
-    failure_of_status,
-    redact,
+    failure_of_sdk,
     refuse_unusable,
 )
 
@@ -76,24 +75,9 @@ class AnthropicProvider:
     def _failure(self, problem: Exception) -> CallFailed | CallTimedOut:
         import anthropic
 
-        if isinstance(problem, anthropic.APITimeoutError):
-            return CallTimedOut(f"{self.endpoint.label} did not answer within {self.timeout_s:g} s")
-        if isinstance(problem, anthropic.APIStatusError):
-            response = problem.response
-            return failure_of_status(
-                self.endpoint, problem.status_code, response.text, response.headers, (self.api_key,)
-            )
-        if isinstance(problem, anthropic.APIConnectionError):
-            cause = problem.__cause__ or problem
-            return CallFailed(
-                redact(f"{self.endpoint.label} cannot be reached: {cause}", (self.api_key,)),
-                kind="connection",
-                hint=f"Is something listening at {self.endpoint.base_url or ANTHROPIC_URL}?",
-            )
-        if isinstance(problem, anthropic.AnthropicError | ValueError):
-            text = redact(f"{self.endpoint.label} sent no usable reply: {problem}", (self.api_key,))
-            return CallFailed(text, kind="server")
-        raise problem
+        return failure_of_sdk(
+            problem, anthropic, self.endpoint, timeout_s=self.timeout_s, api_key=self.api_key, default_url=ANTHROPIC_URL
+        )
 
     async def preflight(self) -> bool:
         """Ask for the model's card, which costs nothing. True: it is served; False: only a call can tell.

@@ -15,8 +15,7 @@ from ragauge.judges.providers.failures import (
     CallFailed,
     CallTimedOut,
     as_dict,
-    failure_of_status,
-    redact,
+    failure_of_sdk,
     refuse_unusable,
 )
 from ragauge.judges.providers.openai_wire import parameters, read_completion
@@ -80,24 +79,9 @@ class OpenAIProvider:
     def _failure(self, problem: Exception) -> CallFailed | CallTimedOut:
         import openai
 
-        if isinstance(problem, openai.APITimeoutError):
-            return CallTimedOut(f"{self.endpoint.label} did not answer within {self.timeout_s:g} s")
-        if isinstance(problem, openai.APIStatusError):
-            response = problem.response
-            return failure_of_status(
-                self.endpoint, problem.status_code, response.text, response.headers, (self.api_key,)
-            )
-        if isinstance(problem, openai.APIConnectionError):
-            cause = problem.__cause__ or problem
-            return CallFailed(
-                redact(f"{self.endpoint.label} cannot be reached: {cause}", (self.api_key,)),
-                kind="connection",
-                hint=f"Is something listening at {self.endpoint.base_url or OPENAI_URL}?",
-            )
-        if isinstance(problem, openai.OpenAIError | ValueError):
-            text = redact(f"{self.endpoint.label} sent no usable reply: {problem}", (self.api_key,))
-            return CallFailed(text, kind="server")
-        raise problem
+        return failure_of_sdk(
+            problem, openai, self.endpoint, timeout_s=self.timeout_s, api_key=self.api_key, default_url=OPENAI_URL
+        )
 
     async def preflight(self) -> bool:
         """Ask for the list of models, which costs nothing. True: this model is served; False: only a call can tell.
