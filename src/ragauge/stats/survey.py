@@ -59,19 +59,22 @@ def survey_mean(
     means = [math.fsum(s.values) / len(s.values) for s in known]
     value = math.fsum(s.size / total * m for s, m in zip(known, means, strict=True))
     pooled = _pooled_variance(known, means, value)
-    variance = future = 0.0
+    variance = future = kish = 0.0
     for s, m in zip(known, means, strict=True):
         k, weight = len(s.values), s.size / total
         squares = math.fsum((x - m) ** 2 for x in s.values)
         v = (squares + _PRIOR * pooled) / (k - 1 + _PRIOR)
         future += weight**2 * v / k
         variance += weight**2 * v / k * max(0.0, 1.0 - k / s.size)
+        kish += weight**2 / k * max(0.0, 1.0 - k / s.size)
     between = math.fsum(s.size / total * (m - value) ** 2 for s, m in zip(known, means, strict=True))
     if drawn_from is not None:
         drawn, whole = drawn_from
         variance += between / drawn * max(0.0, 1.0 - drawn / whole)
     future += between / max(n, 1) if drawn_from is None else between / drawn_from[0]
     spread = pooled + between
+    if kish > 0.0 and (value <= 0.0 or value >= 1.0):  # all alike: as many as the weights alone leave (Kish)
+        variance = 0.25 / n * kish
     estimate = _interval(value, variance, n, max(2, n - len(known)), level)
     return SurveyMean(estimate, math.sqrt(spread), spread / future if future > 0 else float(n), left_out)
 
