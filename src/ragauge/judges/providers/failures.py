@@ -146,7 +146,8 @@ def failure_of_sdk(
             kind="connection",
             hint=f"Is something listening at {endpoint.base_url or default_url}?",
         )
-    if isinstance(problem, getattr(sdk, "OpenAIError", None) or sdk.AnthropicError) or isinstance(problem, ValueError):
+    root: type[Exception] = getattr(sdk, "OpenAIError", None) or sdk.AnthropicError
+    if isinstance(problem, (root, ValueError)):
         text = redact(f"{endpoint.label} sent no usable reply: {problem}", (api_key,))
         return CallFailed(text, kind="server")
     raise problem
