@@ -101,7 +101,12 @@ def plot(model: Plot, width: int = 640, height: int = 400) -> str:
 
 def inline_plot(model: Plot, name: str, width: int = 640, height: int = 400) -> str:
     """The same for a page: without its style (`STYLE` must stand in the page once), ids that start with `name`."""
-    text = plot(model, width, height).replace(f"<style>{STYLE}</style>", "", 1)
+    return inline(plot(model, width, height), name)
+
+
+def inline(document: str, name: str) -> str:
+    """A document of this module for a page: without its style, its ids starting with `name`."""
+    text = document.replace(f"<style>{STYLE}</style>", "", 1)
     text = text.replace('aria-labelledby="t d"', f'aria-labelledby="{name}-t {name}-d"', 1)
     return text.replace('<title id="t">', f'<title id="{name}-t">', 1).replace(
         '<desc id="d">', f'<desc id="{name}-d">', 1

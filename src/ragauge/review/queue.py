@@ -237,6 +237,13 @@ class Queue:
         with self.database.transaction() as connection:
             return self._done_today(connection, _named(reviewer), self.clock())
 
+    def counts(self) -> tuple[int, int]:
+        """How many items are open, and how many have the labels that they want."""
+        with self.database.transaction() as connection:
+            query = sa.select(items.c.state, sa.func.count()).group_by(items.c.state)
+            found = {str(state): int(n) for state, n in connection.execute(query)}
+        return found.get("open", 0), found.get("done", 0)
+
     def n_leased(self) -> int:
         """How many items somebody holds now."""
         with self.database.transaction() as connection:

@@ -195,9 +195,12 @@ def asked(run: RunDir, metric: str, names: Iterable[str], *, wanted: int = 1) ->
     for name in names:
         if name not in rows:
             raise UnknownName("row in this run", name, rows)
-        yield _candidate(
-            run.manifest, rows[name], metric, "asked", "somebody asked for it", wanted=wanted, priority=6.0
-        )
+        yield asked_for(run.manifest, rows[name], metric, wanted=wanted)
+
+
+def asked_for(manifest: Manifest, record: Record, metric: str, *, wanted: int = 1) -> Candidate:
+    """One row, because somebody wants it looked at."""
+    return _candidate(manifest, record, metric, "asked", "somebody asked for it", wanted=wanted, priority=6.0)
 
 
 def representatives(run: RunDir, metric: str, *, seed: int = 0, n_most: int = 400) -> dict[str, str]:

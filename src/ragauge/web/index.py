@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -16,7 +17,7 @@ from typing import Any
 from ragauge.analysis.gate_result import GateResult
 from ragauge.core.run import Record
 from ragauge.diagnose.counterfactuals import FILE as TRIED
-from ragauge.errors import StoreError, UnknownName
+from ragauge.errors import RagaugeError, StoreError, UnknownName
 from ragauge.report.html_view import PageView
 from ragauge.store.rundir import MANIFEST, ROWS, RunDir
 from ragauge.web.build import VERSION, Task, build, words
@@ -258,6 +259,8 @@ class Indexes:
         self.settings, self.jobs = settings, jobs
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
+        self._wanted: dict[str, Entry] = {}
+        self._warming: threading.Thread | None = None
 
     def get(self, entry: Entry) -> Index:
         """The index of a run; raises `Waiting` while it is being built, and what is wrong with the run."""
@@ -276,6 +279,30 @@ class Indexes:
         if found is not None:
             return found
         raise Waiting(job)
+
+    def small(self, entry: Entry) -> Index | None:
+        """The index that is there; where there is none yet, a small run's is built in the background meanwhile."""
+        found = self.ready(entry)
+        if (found is None or found.stale) and entry.manifest is not None:
+            with self._lock:
+                if entry.name not in self._wanted:
+                    self._wanted[entry.name] = entry
+                    if self._warming is None:
+                        self._warming = threading.Thread(target=self._warm, daemon=True)
+                        self._warming.start()
+        return found
+
+    def _warm(self) -> None:
+        while True:
+            with self._lock:
+                if not self._wanted:
+                    self._warming = None
+                    return
+                name = next(iter(self._wanted))
+                entry = self._wanted.pop(name)
+            if _size(entry.path / ROWS) <= INLINE_BYTES:
+                with contextlib.suppress(RagaugeError, OSError):  # whoever opens the run is told
+                    self.get(entry)
 
     def ready(self, entry: Entry) -> Index | None:
         """The index that is there, perhaps of an older state of the run; None when there is none."""

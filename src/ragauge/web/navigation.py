@@ -7,4 +7,5 @@ ITEMS: tuple[tuple[str, str, str], ...] = (
     ("overview", "/", "Overview"),
     ("runs", "/runs", "Runs"),
     ("compare", "/compare", "Compare"),
+    ("debugger", "/debug", "Debugger"),
 )

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from ragauge.report.templating import make_environment
+from ragauge.web.drawing import tools
 from ragauge.web.navigation import ITEMS
 from ragauge.web.state import state_of
 
@@ -49,8 +50,8 @@ def page(request: Request, template: str, status: int = 200, /, **values: Any) -
 @cache
 def environment() -> Environment:
     """The page's templates."""
-    made = make_environment("ragauge.web")
-    made.globals.update(static=static, link=link)
+    made = make_environment("ragauge.web", "ragauge.report")
+    made.globals.update(static=static, link=link, **tools())
     return made
 
 

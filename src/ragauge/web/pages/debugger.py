@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MAX_QUESTION, MAX_GOLD = 4_000, 20
 #: How long one question may take, and how many are looked into at once.
 LIMIT_S, AT_ONCE = 120.0, 2
+_log = logging.getLogger(__name__)
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -54,6 +56,11 @@ def _ask(request: Request) -> Response:
         found = _inspect(inspector, question, wanted, item)
     except RagaugeError as error:
         return _page(request, question, gold, form, problem=error.message, hint=error.hint or "", status=422)
+    except Exception as error:  # whatever somebody's own system raises: told, not hidden behind a page of ours
+        _log.exception("the debugger's system failed")
+        problem = f"The system failed: {type(error).__name__}."
+        hint = "The log of the page has the whole story."
+        return _page(request, question, gold, form, problem=problem, hint=hint, status=422)
     return _page(request, question, gold, form, found=found)
 
 
