@@ -25,6 +25,7 @@ class RankedList(Model):
 
 class Inspection(Model):
     """What `ragauge inspect` measured. `nearest` are the first 20 of the system's own order, with their texts.
+    `others` are those among the first 20 of any list that are neither in `nearest` nor in `gold`.
 
     `gold` are the chunks that hold the answer (from a quote, ids, or the run's labels), in groups of alternatives.
     `truncated` are ids of chunks (of `nearest` and `gold`) whose end the embedder does not read. `not_done` says what
@@ -35,6 +36,7 @@ class Inspection(Model):
     k: int
     n_chunks: int | None = None
     nearest: tuple[RetrievedChunk, ...] = ()
+    others: tuple[Chunk, ...] = ()
     gold: tuple[Chunk, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     gold_notes: tuple[str, ...] = ()

@@ -173,6 +173,7 @@ def _inspection(
         k=len(context) if context is not None else 0,
         n_chunks=len(corpus) if corpus is not None else None,
         nearest=nearest,
+        others=_others(lists, known, {chunk.id for chunk in (*nearest, *gold)}),
         gold=gold,
         groups=labels.groups or ((tuple(wanted),) if wanted else ()),
         gold_notes=labels.notes,
@@ -205,6 +206,12 @@ def _nearest(
                 )
             )  # fmt: skip
     return tuple(chosen)
+
+
+def _others(lists: Sequence[RankedList], known: Mapping[str, Chunk], told: set[str]) -> tuple[Chunk, ...]:
+    """What else stands among the first 20 of any list."""
+    names = dict.fromkeys(name for one in lists for name in one.ids[:NEAREST])
+    return tuple(known[name] for name in names if name in known and name not in told)
 
 
 def _truncated(

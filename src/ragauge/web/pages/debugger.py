@@ -91,9 +91,9 @@ def _item(request: Request, given: Mapping[str, str]) -> GoldenItem | None:
     name, item_id = given.get("run", ""), given.get("id", "")
     if not name or not item_id:
         return None
-    from ragauge.web.rows import row_of
-
-    return row_of(state_of(request).catalog.entry(name).open(), item_id).sample.item
+    state = state_of(request)
+    index = state.indexes.get(state.catalog.entry(name))
+    return index.record(index.find(item_id)).sample.item
 
 
 def _page(
