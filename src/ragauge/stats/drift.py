@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -134,11 +135,14 @@ def quantile_ranks(n: int, q: float, *, level: float = 0.95) -> QuantileRanks:
     from scipy.special import bdtr
 
     tail = (1.0 - level) / 2.0
-    cdf = [float(bdtr(k, n, q)) for k in range(n + 1)]
-    low = next((k for k in range(n + 1) if cdf[k] >= tail), n)
-    high = next((k for k in range(n + 1) if cdf[k] >= 1.0 - tail), n) + 1
-    below = cdf[low - 1] if low > 0 else 0.0
-    above = cdf[high - 1] if high <= n else 1.0
+
+    def cdf(k: int) -> float:
+        return float(bdtr(k, n, q))
+
+    low = min(n, bisect_left(range(n + 1), tail, key=cdf))
+    high = min(n, bisect_left(range(n + 1), 1.0 - tail, key=cdf)) + 1
+    below = cdf(low - 1) if low > 0 else 0.0
+    above = cdf(high - 1) if high <= n else 1.0
     return QuantileRanks(low, high, above - below)
 
 
