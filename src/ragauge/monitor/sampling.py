@@ -49,7 +49,7 @@ class Drawn(Model):
 
     id: str
     stratum: str
-    probability: float | None = Field(gt=0, le=1)
+    probability: float | None = Field(default=None, gt=0, le=1)
     u: float
 
 

@@ -56,46 +56,63 @@ def survey_mean(
         raise ValueError("no values: there is no mean to estimate")
     total = math.fsum(s.size for s in known)
     n = sum(len(s.values) for s in known)
-    means = [math.fsum(s.values) / len(s.values) for s in known]
-    value = math.fsum(s.size / total * m for s, m in zip(known, means, strict=True))
-    pooled = _pooled_variance(known, means, value)
-    variance = future = kish = 0.0
-    for s, m in zip(known, means, strict=True):
-        k, weight = len(s.values), s.size / total
-        squares = math.fsum((x - m) ** 2 for x in s.values)
-        v = (squares + _PRIOR * pooled) / (k - 1 + _PRIOR)
-        future += weight**2 * v / k
-        variance += weight**2 * v / k * max(0.0, 1.0 - k / s.size)
-        kish += weight**2 / k * max(0.0, 1.0 - k / s.size)
-    between = math.fsum(s.size / total * (m - value) ** 2 for s, m in zip(known, means, strict=True))
-    if drawn_from is not None:
-        drawn, whole = drawn_from
-        variance += between / drawn * max(0.0, 1.0 - drawn / whole)
-    future += between / max(n, 1) if drawn_from is None else between / drawn_from[0]
+    drawn = [s for s in known if len(s.values) < s.size]
+    value = math.fsum(s.size * _mean(s) for s in known) / total
+    between = math.fsum(s.size / total * (_mean(s) - value) ** 2 for s in known)
+    pooled = _pooled_variance(drawn or known)
+    future = math.fsum((s.size / total) ** 2 * _variance(s, pooled) / len(s.values) for s in known)
+    future += between / (drawn_from[0] if drawn_from is not None else max(total, 1.0))
+    low, high = _bounds(known, drawn, pooled, level, drawn_from)
+    method = "stratified estimate, Wilson interval at the effective sample size"
+    if not drawn:
+        method = "all of them: no sampling error"
+    estimate = Estimate(value=value, low=min(low, value), high=max(high, value), level=level, n=n, method=method)
     spread = pooled + between
-    if kish > 0.0 and (value <= 0.0 or value >= 1.0):  # all alike: as many as the weights alone leave (Kish)
-        variance = 0.25 / n * kish
-    estimate = _interval(value, variance, n, max(2, n - len(known)), level)
     return SurveyMean(estimate, math.sqrt(spread), spread / future if future > 0 else float(n), left_out)
 
 
-def _pooled_variance(known: Sequence[SurveyStratum], means: Sequence[float], value: float) -> float:
-    """Within the strata that were not taken whole. Half a value at each end of the scale keeps it above 0 (as in
-    `effective_n`).
-    """
-    drawn = [(s, m) for s, m in zip(known, means, strict=True) if len(s.values) < s.size] or list(
-        zip(known, means, strict=True)
-    )
-    n = sum(len(s.values) for s, _ in drawn)
-    squares = math.fsum((x - m) ** 2 for s, m in drawn for x in s.values)
+def _bounds(
+    known: Sequence[SurveyStratum],
+    drawn: Sequence[SurveyStratum],
+    pooled: float,
+    level: float,
+    drawn_from: tuple[int, int] | None,
+) -> tuple[float, float]:
+    """Strata that were taken whole shift and shrink the interval of the others: only those have an error."""
+    total, part = math.fsum(s.size for s in known), math.fsum(s.size for s in drawn)
+    sure = math.fsum(s.size * _mean(s) for s in known if len(s.values) >= s.size) / total
+    if not drawn:
+        return sure, sure
+    n = sum(len(s.values) for s in drawn)
+    value = math.fsum(s.size * _mean(s) for s in drawn) / part
+    left = [(s, max(0.0, 1.0 - len(s.values) / s.size)) for s in drawn]
+    variance = math.fsum((s.size / part) ** 2 * _variance(s, pooled) / len(s.values) * rest for s, rest in left)
+    if drawn_from is not None:
+        looked_at, whole = drawn_from
+        between = math.fsum(s.size / part * (_mean(s) - value) ** 2 for s in drawn)
+        variance += between / looked_at * max(0.0, 1.0 - looked_at / whole)
+    if value <= 0.0 or value >= 1.0:  # all alike: as many as the weights alone leave (Kish)
+        variance = 0.25 / n * math.fsum((s.size / part) ** 2 / len(s.values) * rest for s, rest in left)
+    effective = max(1.0, max(value * (1.0 - value), 0.25 / n) / variance)
+    quantile = t_quantile(0.5 + level / 2, max(2, n - len(drawn)))
+    low, high = wilson_bounds(min(max(value, 0.0), 1.0), effective, quantile)
+    return sure + part / total * low, sure + part / total * high
+
+
+def _mean(stratum: SurveyStratum) -> float:
+    return math.fsum(stratum.values) / len(stratum.values)
+
+
+def _variance(stratum: SurveyStratum, pooled: float) -> float:
+    m = _mean(stratum)
+    squares = math.fsum((x - m) ** 2 for x in stratum.values)
+    return (squares + _PRIOR * pooled) / (len(stratum.values) - 1 + _PRIOR)
+
+
+def _pooled_variance(strata: Sequence[SurveyStratum]) -> float:
+    """Within strata. Half a value at each end of the scale keeps it above 0 (as in `effective_n`)."""
+    n, total = sum(len(s.values) for s in strata), math.fsum(s.size for s in strata)
+    value = math.fsum(s.size * _mean(s) for s in strata) / total
+    squares = math.fsum((x - _mean(s)) ** 2 for s in strata for x in s.values)
     ends = (value**2 + (1.0 - value) ** 2) / 2.0
-    return (squares + ends) / max(1, n - len(drawn) + 1)
-
-
-def _interval(value: float, variance: float, n: int, df: int, level: float) -> Estimate:
-    method = "stratified estimate, Wilson interval at the effective sample size"
-    if variance <= 0.0:
-        return Estimate(value=value, low=value, high=value, level=level, n=n, method="all of them: no sampling error")
-    spread = max(value * (1.0 - value), 0.25 / n)
-    low, high = wilson_bounds(min(max(value, 0.0), 1.0), max(1.0, spread / variance), t_quantile(0.5 + level / 2, df))
-    return Estimate(value=value, low=low, high=high, level=level, n=n, method=method)
+    return (squares + ends) / max(1, n - len(strata) + 1)

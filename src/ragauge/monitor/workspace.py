@@ -1,0 +1,113 @@
+"""What monitoring keeps next to the log: draws, judged runs, topics, what was accepted. Never a query itself.
+
+LOG/monitor/samples/2026-01-31.json       the day's draw, with probabilities
+LOG/monitor/judged/2026-01-31/…           an ordinary run directory for each judging (`ragauge show`, `review` …)
+LOG/monitor/questions/2026-01-31.json     topics and drift of a random draw of the day's questions
+LOG/monitor/topics.json  accepted.json    the topics that days are counted by; what is the new normal
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from ragauge.core.model import Model
+from ragauge.errors import DiskFull, SettingsError, StoreError
+from ragauge.monitor.sampling import DaySample
+from ragauge.store.rundir import RunDir, list_runs, write_json
+
+M = TypeVar("M", bound=Model)
+FOLDER = "monitor"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folder. It is made when something is written."""
+
+    root: Path
+
+    @staticmethod
+    def beside(log: str, state: Path | None = None) -> Workspace:
+        """Next to a log on this disk, or in `state`. Raises `SettingsError` for a log at a URL without `state`."""
+        if state is not None:
+            return Workspace(state)
+        if "://" in log and not log.startswith("file://"):
+            raise SettingsError(
+                f"{log} is not on this disk: samples and judgements need a folder here", hint="Name one with --state."
+            )
+        return Workspace(Path(log.removeprefix("file://")) / FOLDER)
+
+    def read(self, kind: type[M], *parts: str) -> M | None:
+        """One of our files; None when it is not there. Raises `StoreError` for one that is damaged."""
+        path = self.root.joinpath(*parts)
+        try:
+            return kind.model_validate_json(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValidationError, ValueError) as error:
+            raise StoreError(
+                f"{path} is damaged: {str(error).splitlines()[0]}", hint="Delete it; it is made again."
+            ) from None
+
+    def write(self, value: Model, *parts: str) -> None:
+        """Whole or not at all."""
+        path = self.root.joinpath(*parts)
+        _parent(path)
+        write_json(path, value)
+
+    def sample(self, day: str) -> DaySample | None:
+        """The day's draw, if there is one."""
+        return self.read(DaySample, "samples", f"{day}.json")
+
+    def save_sample(self, sample: DaySample) -> None:
+        """Keep a day's draw."""
+        self.write(sample, "samples", f"{sample.day}.json")
+
+    def sampled_days(self) -> list[str]:
+        """Days with a draw, oldest first."""
+        folder = self.root / "samples"
+        return sorted(path.stem for path in folder.glob("????-??-??.json")) if folder.is_dir() else []
+
+    def judged(self, day: str) -> Path:
+        """Where the day's judged runs are."""
+        return self.root / "judged" / day
+
+    def runs(self, day: str) -> list[RunDir]:
+        """The day's judged runs, oldest first."""
+        folder = self.judged(day)
+        found = [RunDir.open(path) for path in list_runs(folder)] if folder.is_dir() else []
+        return sorted(found, key=lambda run: (run.manifest.created, run.manifest.run))
+
+    def accepted(self) -> dict[str, str]:
+        """ "rule/series" → first day of the new normal."""
+        path = self.root / "accepted.json"
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise StoreError(f"{path} is damaged: {error}", hint="Restore or delete it.") from None
+        return {str(key): str(day) for key, day in data.items()}
+
+    def accept(self, key: str, day: str) -> None:
+        """From `day` on, what rule and series show is the new normal."""
+        path = self.root / "accepted.json"
+        _parent(path)
+        write_json(path, self.accepted() | {key: day})
+
+    def late(self, day: str) -> Iterator[RunDir]:
+        """Runs of thumbs down that came after the draw."""
+        return (run for run in self.runs(day) if run.manifest.dataset.name.endswith("late"))
+
+
+def _parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        kind = DiskFull if error.errno == 28 else StoreError
+        raise kind(f"cannot write {path}: {error.strerror}") from None
