@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +26,20 @@ REPLIES = ".ragauge/replies.sqlite"
 class Shared:
     """What the models of a run share, judge and system alike, made when the first of them needs it.
 
-    `dry`: nothing is sent or written, calls are only added up.
+    `dry`: nothing is sent or written, calls are only added up. `change`: what one worker of several must have in
+    common with the others is put in by it.
     """
 
-    def __init__(self, settings: Settings, *, dry: bool = False) -> None:
-        self._settings, self.dry = settings, dry
+    def __init__(
+        self, settings: Settings, *, dry: bool = False, change: Callable[[Surroundings], Surroundings] | None = None
+    ) -> None:
+        self._settings, self.dry, self._change = settings, dry, change
         self._made: Surroundings | None = None
+
+    @property
+    def made(self) -> Surroundings | None:
+        """What has been made so far."""
+        return self._made
 
     def get(self) -> Surroundings:
         """One cache, one budget, one limiter for each endpoint."""
@@ -39,6 +49,8 @@ class Shared:
             self._made = surroundings(
                 shared, settings.path(REPLIES), seed=settings.run.seed, base=settings.base, dry=self.dry
             )
+            if self._change is not None:
+                self._made = self._change(self._made)
         return self._made
 
 
@@ -53,12 +65,16 @@ def make_system(settings: Settings, shared: Shared | None = None) -> System:
                 hint="Set `corpus:` to a folder of .md, .txt, .rst or .html files.",
             )
         values["corpus"] = settings.corpus
+    if kind == "reference" and settings.profile == "code":
+        values.setdefault("keep_code", True)
     for name in _PATHS:
         if isinstance(values.get(name), str):
             values[name] = str(Path(settings.path(values[name])))
     build = load("systems", kind)
     if kind != "reference":
-        system: System = build(values)
+        wanted = inspect.signature(build).parameters
+        more: dict[str, Any] = {"base": settings.base, "shown": settings.system_kind()[1]}
+        system: System = build(values, **{name: given for name, given in more.items() if name in wanted})
         return system
     own = shared or Shared(settings)
     reference: System = build(values, model_for=lambda spec: model_for(own.get())(spec))
@@ -66,7 +82,16 @@ def make_system(settings: Settings, shared: Shared | None = None) -> System:
 
 
 def make_judge(settings: Settings, shared: Shared | None = None) -> Judge | None:
-    """The judge that `judge:` names; None for `none`."""
+    """The judge that `judge:` names; None for `none`. With `profile: code` exact names are checked after it."""
+    judge = _named_judge(settings, shared)
+    if judge is None or settings.profile != "code":
+        return judge
+    from ragauge.judges.exact.judge import ExactNames
+
+    return ExactNames(judge)
+
+
+def _named_judge(settings: Settings, shared: Shared | None) -> Judge | None:
     spec: Any = fill_variables(settings.judge)
     who, _ = split_spec(spec)
     name = who.get("name") if isinstance(who, dict) else who

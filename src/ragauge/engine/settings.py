@@ -6,18 +6,15 @@ never written into manifests or logs.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragauge.errors import InputError, SettingsError, nearest
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+from ragauge.systems.variables import fill_variables as fill_variables
 
 
 class _Section(BaseModel):
@@ -35,6 +32,10 @@ class RunSettings(_Section):
     repeats: int = Field(default=1, ge=1, le=1000)
     limit: int | None = Field(default=None, ge=1)
     tags: tuple[str, ...] = ()
+    #: Where rows are made: `local`, `ray` (on this machine), `ray://auto` or `ray://host:port` (a cluster).
+    executor: str = Field(default="local", pattern=r"^(local|ray|ray://[^/\s]+/?)$")
+    #: Processes on Ray; None: as many as fit the work and the cluster.
+    workers: int | None = Field(default=None, ge=1, le=4096)
 
 
 class Settings(_Section):
@@ -46,6 +47,7 @@ class Settings(_Section):
     judge: str | dict[str, Any] | list[Any] | None = "embedded"
     metrics: list[str | dict[str, dict[str, Any]]] | None = None
     thresholds: dict[str, Any] = Field(default_factory=dict)
+    profile: Literal["general", "code"] = "general"
     run: RunSettings = RunSettings()
     gate: dict[str, Any] = Field(default_factory=dict)
     sweep: dict[str, Any] = Field(default_factory=dict)
@@ -99,24 +101,6 @@ def set_dotted(data: dict[str, Any], key: str, value: Any) -> None:
         data[parent] = below
         data = below
     data[last] = value
-
-
-def fill_variables(value: Any) -> Any:
-    """`${NAME}` inside strings replaced by the environment's value. Raises `SettingsError` for one that is not set."""
-    if isinstance(value, str):
-        return _VARIABLE.sub(_variable, value)
-    if isinstance(value, Mapping):
-        return {key: fill_variables(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [fill_variables(entry) for entry in value]
-    return value
-
-
-def _variable(match: re.Match[str]) -> str:
-    name = match.group(1)
-    if name not in os.environ:
-        raise SettingsError(f"the settings use ${{{name}}}, but the environment variable {name} is not set")
-    return os.environ[name]
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import hashlib
-import importlib
 import inspect
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,6 +15,7 @@ from ragauge.core.sample import Question, Response, RetrievedContext
 from ragauge.core.system import SystemInfo
 from ragauge.errors import RagaugeError, SettingsError, SystemFailed, nearest
 from ragauge.systems.coerce import as_response
+from ragauge.systems.objects import import_object
 from ragauge.systems.threads import in_daemon_thread
 
 _KEYS = ("function", "version")
@@ -118,33 +116,7 @@ async def _in_thread(function: Callable[..., Any], argument: Any, keywords: dict
 
 
 def _imported(name: str) -> Callable[..., Any]:
-    scheme, _, rest = name.partition(":")
-    module_name, colon, path = (rest if scheme == "python" else name).partition(":")
-    if not colon or not module_name or not path:
-        raise SettingsError(f"{name!r} does not name a function", hint=f"Write it as {_FORM}.")
-    folder = os.getcwd()
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        missing = error.name or module_name
-        if module_name == missing or module_name.startswith(missing + "."):
-            raise SettingsError(
-                f"there is no module {missing!r} to take {name!r} from",
-                hint=f"Run from the folder that holds it (this one is {folder}), or install it.",
-            ) from error
-        raise SettingsError(f"module {module_name!r} needs {missing!r}, which is not installed") from error
-    except Exception as error:
-        raise SettingsError(f"module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            near = nearest(part, [one for one in dir(found) if not one.startswith("_")])
-            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise SettingsError(
-                f"{name!r}: there is no {part!r} in {getattr(found, '__name__', module_name)}", hint=hint
-            )
-        found = getattr(found, part)
+    found = import_object(name, _FORM, what="a function")
     if not callable(found):
         raise SettingsError(f"{name!r} is {type(found).__name__}, not a function")
     return found  # type: ignore[no-any-return]

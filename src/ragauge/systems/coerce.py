@@ -137,9 +137,9 @@ def _chunk(one: Any, rank: int, source: str) -> RetrievedChunk:
     if isinstance(one, str):
         return RetrievedChunk(id=f"context-{rank}", text=clean(one), rank=rank)
     if isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], (int, float)):  # (document, score)
-        return _chunk(one[0], rank, source).model_copy(update={"score": _score(one[1])})
+        return _chunk(one[0], rank, source).model_copy(update={"score": as_score(one[1])})
     if (node := getattr(one, "node", None)) is not None:  # a node with its score, as some libraries wrap it
-        return _chunk(node, rank, source).model_copy(update={"score": _score(getattr(one, "score", None))})
+        return _chunk(node, rank, source).model_copy(update={"score": as_score(getattr(one, "score", None))})
     fields = _fields(one)
     if fields is None:
         raise SystemFailed(
@@ -165,12 +165,12 @@ def _chunk(one: Any, rank: int, source: str) -> RetrievedChunk:
         document=None if document in (None, "") else str(document),
         text=clean(text or ""),
         rank=rank,
-        score=_score(_first(fields, CHUNK_SCORE)[1]),
+        score=as_score(_first(fields, CHUNK_SCORE)[1]),
         metadata={str(key): value for key, value in metadata.items()},
     )
 
 
-def _score(value: Any) -> float | None:
+def as_score(value: Any) -> float | None:
     """A finite number or None: a retriever's NaN is no score."""
     if value is None or isinstance(value, bool):
         return None

@@ -20,6 +20,9 @@ SPLITTERS: tuple[Splitter, ...] = ("markdown", "sentence", "fixed", "none")
 #: Raised when the same settings give other chunks.
 CODE_VERSION = 1
 _WORD = re.compile(r"\S+")
+#: Code longer than so many characters is cut all the same: it is data, not an example.
+MOST_CODE = 20_000
+_FENCED = re.compile(r"^[ \t]{0,24}(`{3,}|~{3,})[^\n]*\n.*?^[ \t]{0,24}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,16 @@ class ChunkSettings:
     """How documents are cut. `unit` "tokens" counts WordPiece tokens, as the default embedder does.
 
     `size` is the most that a chunk holds; `overlap` the most that it repeats from the one before it in the same
-    section: whole sentences, or exactly that much with the fixed splitter.
+    section: whole sentences, or exactly that much with the fixed splitter. `keep_code`: a piece of code (up to
+    `MOST_CODE` characters) is never cut, even where it is longer than `size`, and chunks say their `lines`; of the
+    splitters only "markdown" knows code.
     """
 
     splitter: Splitter = "markdown"
     size: int = 800
     overlap: int = 100
     unit: Literal["characters", "tokens"] = "characters"
+    keep_code: bool = False
 
     def __post_init__(self) -> None:
         if self.splitter != "none" and self.size < 20:
@@ -70,7 +76,8 @@ def chunk_document(
     """The chunks of one document, in order, each with `text == document.text[start:end]`.
 
     Together they hold every character that is not white space. `metadata`: `title` of the document, `headings` from the
-    outermost in, `table_header` when the chunk starts inside a table whose header is in an earlier chunk.
+    outermost in, `table_header` when the chunk starts inside a table whose header is in an earlier chunk; with
+    `keep_code` also `lines`, the first and the last line of the document's text, counted from 1.
     """
     if settings.unit == "tokens" and count_tokens is None:
         raise ValueError("chunks in tokens need `count_tokens`")
@@ -86,7 +93,8 @@ def chunk_document(
     else:
         whole = [Block("paragraph", 0, len(text))] if text.strip() else []
         found = blocks(text, rst=document.id.endswith(".rst")) if settings.splitter == "markdown" else whole
-        groups = _packed(list(_units(text, found, measure, settings.size)), text, measure, settings)
+        units = list(_units(text, found, measure, settings))
+        groups = _packed(units, text, measure, settings)
     return [_chunk(document, group, index, settings) for index, group in enumerate(groups)]
 
 
@@ -100,6 +108,8 @@ def _chunk(document: Document, group: list[_Unit], index: int, settings: ChunkSe
         metadata["headings"] = [title for _, title in body.path]
     if group[0].table_header is not None:
         metadata["table_header"] = group[0].table_header
+    if settings.keep_code:
+        metadata["lines"] = [1 + document.text.count("\n", 0, start), 1 + document.text.count("\n", 0, end)]
     return Chunk(
         id=document.id if settings.splitter == "none" else f"{document.id}#{index:04d}",
         document=document.id,
@@ -164,8 +174,9 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def _units(text: str, found: Sequence[Block], measure: _Measure, size: int) -> Iterator[_Unit]:
+def _units(text: str, found: Sequence[Block], measure: _Measure, settings: ChunkSettings) -> Iterator[_Unit]:
     """The blocks, those that are too long cut up."""
+    size = settings.size
     path: tuple[tuple[int, str], ...] = ()
     section = 0
     headings_from: int | None = None
@@ -177,16 +188,17 @@ def _units(text: str, found: Sequence[Block], measure: _Measure, size: int) -> I
         room = size if headings_from is None else max(size - measure(headings_from, block.start), size // 2)
         room = size if block.kind == "heading" else room
         header = None if block.header is None else text[block.start : block.header]
-        for start, end in _cut(text, block, measure, room):
+        for start, end, kind in _cut(text, block, measure, room, settings.keep_code):
             inside = header if block.header is not None and start >= block.header else None
-            yield _Unit(start, end, block.kind, section, path, inside)
+            yield _Unit(start, end, kind, section, path, inside)
         headings_from = headings_from if block.kind == "heading" else None
 
 
-def _cut(text: str, block: Block, measure: _Measure, size: int) -> Iterator[tuple[int, int]]:
+def _cut(text: str, block: Block, measure: _Measure, size: int, keep_code: bool) -> Iterator[tuple[int, int, str]]:
     """`block` whole if it fits, else at its rows, items or lines, else at sentences, words, and at last anywhere."""
-    if measure(block.start, block.end) <= size:
-        yield block.start, block.end
+    whole = block.kind == "code" and keep_code and block.end - block.start <= MOST_CODE
+    if whole or measure(block.start, block.end) <= size:
+        yield block.start, block.end, block.kind
         return
     edges = [block.start, *block.breaks, block.end]
     for start, end in pairwise(edges):
@@ -194,11 +206,33 @@ def _cut(text: str, block: Block, measure: _Measure, size: int) -> Iterator[tupl
         if trimmed is None:
             continue
         if measure(*trimmed) <= size:
-            yield trimmed
+            yield *trimmed, block.kind
         elif block.kind == "code":
-            yield from _by_words(text, *trimmed, measure, size)
+            yield from ((*part, "code") for part in _by_words(text, *trimmed, measure, size))
+        elif keep_code:
+            yield from _around_code(text, *trimmed, measure, size, block.kind)
         else:
-            yield from _by_sentences(text, *trimmed, measure, size)
+            yield from ((*part, block.kind) for part in _by_sentences(text, *trimmed, measure, size))
+
+
+def _around_code(
+    text: str, start: int, end: int, measure: _Measure, size: int, kind: str
+) -> Iterator[tuple[int, int, str]]:
+    """A stretch (a list item) cut at sentences, the pieces of fenced code in it whole."""
+    position = start
+    for match in [*_FENCED.finditer(text, start, end), None]:
+        before = _trim(text, position, end if match is None else match.start())
+        if before is not None:
+            yield from ((*part, kind) for part in _by_sentences(text, *before, measure, size))
+        if match is None:
+            return
+        inside = _trim(text, match.start(), match.end())
+        assert inside is not None
+        if inside[1] - inside[0] <= MOST_CODE:
+            yield *inside, "code"
+        else:
+            yield from ((*part, "code") for part in _by_words(text, *inside, measure, size))
+        position = match.end()
 
 
 def _by_sentences(text: str, start: int, end: int, measure: _Measure, size: int) -> Iterator[tuple[int, int]]:
@@ -244,7 +278,8 @@ def _packed(units: Sequence[_Unit], text: str, measure: _Measure, settings: Chun
             body = current[: len(current) - len(headings)]
             yield body
             current = headings or _overlap(body, unit, text, measure, settings)
-        if current and measure(current[0].start, unit.end) > settings.size:
+        whole = settings.keep_code and unit.kind == "code"  # stays under its headings, however long it is
+        if current and not whole and measure(current[0].start, unit.end) > settings.size:
             if current[0].kind != "overlap":
                 yield current  # headings that leave no room for what they stand over
             current = []

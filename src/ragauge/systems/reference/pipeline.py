@@ -129,7 +129,7 @@ class ReferenceSystem:
             contextual
             | {
                 "corpus": self._corpus.fingerprint,
-                "chunking": asdict(self.settings.chunking) if self.settings.splitter != "none" else "none",
+                "chunking": _cutting(self.settings),
                 "prefix": self.settings.prefix,
                 "embedder": self._vectors.embedder.fingerprint,
                 "code": [chunking.CODE_VERSION, embed.CODE_VERSION],
@@ -364,6 +364,13 @@ def _chunks(corpus: Corpus, settings: ReferenceSettings) -> list[Chunk]:
 
         count_tokens = load_minilm().count_word_tokens
     return chunking.chunk_documents(corpus.documents, settings.chunking, count_tokens)
+
+
+def _cutting(settings: ReferenceSettings) -> Any:
+    """What decides the chunks, as it has been hashed since before code could be kept whole."""
+    if settings.splitter == "none":
+        return "none"
+    return {name: value for name, value in asdict(settings.chunking).items() if name != "keep_code" or value}
 
 
 def _cache_folder(setting: str) -> Path | None:

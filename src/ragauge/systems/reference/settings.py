@@ -33,6 +33,7 @@ class ReferenceSettings:
     chunk_size: int = 800
     chunk_overlap: int = 100
     chunk_unit: str = "characters"
+    keep_code: bool = False
     prefix: str = "headings"
     embedder: str = "minilm"
     retrieval: str = "hybrid"
@@ -55,7 +56,13 @@ class ReferenceSettings:
     @property
     def chunking(self) -> ChunkSettings:
         """Those that decide the chunks."""
-        return ChunkSettings(self.splitter, self.chunk_size, self.chunk_overlap, self.chunk_unit)  # type: ignore[arg-type]
+        return ChunkSettings(
+            self.splitter,
+            self.chunk_size,
+            self.chunk_overlap,
+            self.chunk_unit,
+            self.keep_code,  # type: ignore[arg-type]
+        )
 
     @property
     def writer(self) -> str | Mapping[str, Any] | None:
@@ -72,9 +79,8 @@ class ReferenceSettings:
     @property
     def answering(self) -> dict[str, Any]:
         """Those that can change an answer: where the corpus, the index and the cache lie cannot."""
-        return {
-            name: value for name, value in asdict(self).items() if name not in ("corpus", "store", "embedding_cache")
-        }
+        left = ("corpus", "store", "embedding_cache", *(() if self.keep_code else ("keep_code",)))
+        return {name: value for name, value in asdict(self).items() if name not in left}
 
 
 def read_settings(settings: Mapping[str, Any]) -> ReferenceSettings:
@@ -157,6 +163,12 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
 def _text(name: str, value: Any) -> str:
     if isinstance(value, Path):
         value = str(value)
@@ -181,6 +193,7 @@ _CHECKS: dict[str, Check] = {
     "chunk_size": _whole(20, 1_000_000),
     "chunk_overlap": _whole(0, 500_000),
     "chunk_unit": _one_of("characters", "tokens"),
+    "keep_code": _flag,
     "prefix": _one_of("headings", "contextual", "none"),
     "embedder": _text,
     "retrieval": _one_of("dense", "bm25", "hybrid"),
