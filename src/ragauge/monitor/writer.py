@@ -78,15 +78,7 @@ class LogWriter:
         if key in self._open:
             writer = self._open[key][0]
         else:
-            folder = self.root / kind / day
-            name = f"{time.strftime('%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                writer = JsonlWriter(folder / name)
-            except OSError as error:
-                raise StoreError(f"cannot write in {folder}: {error.strerror}") from error
-            sync_folder(folder)
-            sync_folder(folder.parent)
+            writer = _new_segment(self.root / kind / day)
         self._open[key] = (writer, time.monotonic())
         self._open.move_to_end(key)
         while len(self._open) > _OPEN:
@@ -125,6 +117,21 @@ class LogWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _new_segment(folder: Path) -> JsonlWriter:
+    name = f"{time.strftime('%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writer = JsonlWriter(folder / name)
+    except OSError as error:
+        raise StoreError(f"cannot write in {folder}: {error.strerror}") from error
+    if not writer.path.exists():  # a compaction took the empty file between its making and its locking
+        writer.close()
+        return _new_segment(folder)
+    sync_folder(folder)
+    sync_folder(folder.parent)
+    return writer
 
 
 def _in_writes(lines: Sequence[str]) -> Iterable[str]:
