@@ -27,23 +27,28 @@ def kind_of(label: str) -> Kind:
 
 @dataclass(frozen=True)
 class Mark:
-    """Characters `start` to `end` are marked; `note` is written behind them. `target`: the rank of a chunk cited."""
+    """Characters `start` to `end` are marked; `note` is written behind them. `target`: the rank of a chunk cited.
+
+    `claim`: which verdict it belongs to, as the page names it.
+    """
 
     start: int
     end: int
     kind: Kind = ""
     note: str = ""
     target: int | None = None
+    claim: str = ""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of text that is marked in one way."""
+    """A stretch of text that is marked in one way. `claims`: the verdicts whose mark covers it."""
 
     text: str
     kind: Kind = ""
     note: str = ""
     target: int | None = None
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,4 +129,5 @@ def _segment(text: str, start: int, end: int, marks: Sequence[Mark]) -> Segment:
     kind: Kind = next((mark.kind for mark in over if mark.kind), "")
     target = next((mark.target for mark in over if mark.target is not None), None)
     notes = [mark.note for mark in over if mark.note and mark.end == end]
-    return Segment(text[start:end], kind, " ".join(dict.fromkeys(notes)), target)
+    claims = tuple(dict.fromkeys(mark.claim for mark in over if mark.claim))
+    return Segment(text[start:end], kind, " ".join(dict.fromkeys(notes)), target, claims)

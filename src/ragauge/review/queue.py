@@ -244,6 +244,12 @@ class Queue:
             found = {str(state): int(n) for state, n in connection.execute(query)}
         return found.get("open", 0), found.get("done", 0)
 
+    def of_row(self, run: str, item: str, repeat: int = 0) -> list[ReviewItem]:
+        """Everything in the queue that is about one row of one run."""
+        query = sa.select(items).where(items.c.run == clean(run), items.c.item == clean(item))
+        with self.database.transaction() as connection:
+            return [item_of(row) for row in connection.execute(query.where(items.c.repeat_no == repeat))]
+
     def n_leased(self) -> int:
         """How many items somebody holds now."""
         with self.database.transaction() as connection:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ragauge.core.run import Record
 from ragauge.errors import MissingExtra
 from ragauge.review import open_queue
+from ragauge.review.items import ReviewItem
 from ragauge.store.rundir import RunDir
 
 
@@ -43,3 +44,11 @@ def add_row(where: str, run: RunDir, record: Record, metric: str) -> tuple[str, 
     with open_queue(where) as queue:
         n_new = queue.add([candidate])
     return candidate.id, n_new > 0
+
+
+def of_row(where: str, run: str, item: str, repeat: int) -> list[ReviewItem]:
+    """What of a row is in the queue."""
+    if not exists(where):
+        return []
+    with open_queue(where) as queue:
+        return queue.of_row(run, item, repeat)
