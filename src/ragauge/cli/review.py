@@ -68,6 +68,7 @@ def add(run: str, where: str, **options: Any) -> int:
 def _chosen(run: Any, options: dict[str, Any]) -> list[Any]:
     from ragauge.review import sources
     from ragauge.review.calibrating import draw
+    from ragauge.review.filling import worth_a_look
 
     metric, seed, wanted = options["metric"], options["seed"], options["wanted"]
     if options["estimate"] is not None:
@@ -75,12 +76,7 @@ def _chosen(run: Any, options: dict[str, Any]) -> list[Any]:
         return list(sources.drawn_candidates(run, drawn, wanted=wanted))
     if options["names"]:
         return list(sources.asked(run, metric, [part.strip() for part in options["names"].split(",")], wanted=wanted))
-    n_random = max(1, round(options["budget"] * sources.SHARES["random"]))
-    control = draw(run, metric, n_random, seed, by_bands=False)
-    groups = sources.representatives(run, metric, seed=seed) if options["clusters"] else {}
-    return sources.candidates(
-        run, metric, options["budget"], random_draw=control, representatives=groups, wanted=wanted
-    )
+    return worth_a_look(run, metric, options["budget"], seed=seed, clusters=options["clusters"], wanted=wanted)
 
 
 @command.command("next")

@@ -20,7 +20,8 @@ MENUS = {
     "context_sufficiency": "sufficient | insufficient | unsure",
     "golden": "promote | reject",
 }
-_ASKED = {
+#: The question that a reviewer answers.
+ASKED = {
     "faithfulness": "Is every claim of the answer supported by the passages?",
     "correctness": "Is the answer right, going by the reference?",
     "context_precision": "Is the passage useful for answering the question?",
@@ -38,7 +39,7 @@ def item_report(shown: Mapping[str, Any], *, labelled: int, budget: int | None) 
     """One item to label: what is asked, why it is here, and everything needed to answer."""
     metric = str(shown["metric"]).partition("@")[0].partition(":")[0]
     parts = [
-        Text(_ASKED.get(metric, f"Does this answer pass {metric}?"), style="bold"),
+        Text(ASKED.get(metric, f"Does this answer pass {metric}?"), style="bold"),
         Text(f"{display(str(shown['item']))} · {display(str(shown['reason']))}", style="dim"),
         Text(),
     ]
@@ -50,13 +51,14 @@ def item_report(shown: Mapping[str, Any], *, labelled: int, budget: int | None) 
         parts.append(Text(f"{mark}Passage {chunk.get('rank')} · {display(str(chunk.get('id')))}", style="cyan"))
         parts += [Text(lines_of(chunk.get("text", ""))), Text()]
     if shown.get("verdict") is not None:
-        parts += [Text("Judge", style="cyan"), Text(lines_of(_verdict(shown["verdict"]))), Text()]
+        parts += [Text("Judge", style="cyan"), Text(lines_of(verdict_lines(shown["verdict"]))), Text()]
     today = f"{labelled} of {budget} today" if budget is not None else f"{labelled} today"
     parts.append(Text(f"{MENUS.get(metric, 'pass | fail | unsure')}   ({shown['id']}; {today})", style="dim"))
     return Group(*parts)
 
 
-def _verdict(verdict: Any) -> str:
+def verdict_lines(verdict: Any) -> str:
+    """What the judge said, a line for each claim."""
     if not isinstance(verdict, Mapping):
         return str(verdict)
     if "unscored" in verdict:

@@ -31,11 +31,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "adjudicated": ("adjudicated",),
     "queue_id": ("queue_id",),
 }
+#: In `Label.edits`: what was said of each claim, by its id.
+CLAIM_LABELS = "claim_labels"
 #: A column named like this is a label for that metric.
 _METRIC_COLUMNS = {"faithful": "faithfulness", "grounded": "faithfulness", "correct": "correctness"}
 _LABEL_COLUMNS = (
     "item", "repeat", "target", "metric", "label", "reviewer", "note", "systematic", "adjudicated", "answer_id",
-    "source", "design", "band", "probability", "run", "queue_id",
+    "source", "design", "band", "probability", "run", "queue_id", "claim_labels",
 )  # fmt: skip
 
 
@@ -187,42 +189,58 @@ def _flag(value: Any, source: Any, file: str, line: int | None) -> bool | None:
     return said in FOR_ESTIMATION if said in NEUTRAL else None  # other tools' `source` means something else
 
 
+def claim_words(label: Label) -> dict[str, str]:
+    """What a label says of single claims (or passages), by their ids."""
+    found = (label.edits or {}).get(CLAIM_LABELS)
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
 def queue_labels(
-    labels: Iterable[Label], items: Iterable[ReviewItem], *, lower_is_better: Collection[str] = ()
+    labels: Iterable[Label],
+    items: Iterable[ReviewItem],
+    *,
+    lower_is_better: Collection[str] = (),
+    claims: bool = False,
 ) -> list[HumanLabel]:
-    """The labels of a queue, as `calibrate` reads them; those that are no verdict (of log questions) are left out."""
+    """The labels of a queue, as `calibrate` reads them; those that are no verdict (of log questions) are left out.
+
+    `claims`: instead of what was said of whole answers, what was said of their single claims.
+    """
     by_id = {item.id: item for item in items}
     found = []
     for label in labels:
         item = by_id.get(label.item_id)
         if item is None or item.metric == "golden":
             continue
-        try:
-            value = label_value(label.label, lower_is_better=item.metric in lower_is_better)
-        except ValueError:
-            raise UsageError(
-                f"{label.reviewer} labelled {item.item!r} {label.label!r}, which says nothing of {item.metric}",
-                hint=f"Accepted: {ACCEPTED}.",
-            ) from None
-        if value is None:
-            continue
-        found.append(
-            HumanLabel(
-                item=item.item,
-                value=value[0],
-                metric=item.metric,
-                repeat=item.repeat,
-                target=item.target,
-                reviewer=label.reviewer,
-                note=label.note,
-                answer=item.answer,
-                for_estimation=item.source in FOR_ESTIMATION or item.design is not None,
-                design=item.design,
-                graded=value[1],
-                adjudicated=label.adjudicated,
-            )
-        )
+        said = claim_words(label) if claims else {item.target: label.label}
+        for target, word in said.items():
+            try:
+                value = label_value(word, lower_is_better=item.metric in lower_is_better)
+            except ValueError:
+                raise UsageError(
+                    f"{label.reviewer} labelled {item.item!r} {word!r}, which says nothing of {item.metric}",
+                    hint=f"Accepted: {ACCEPTED}.",
+                ) from None
+            if value is not None:
+                found.append(_human(label, item, target, value))
     return found
+
+
+def _human(label: Label, item: ReviewItem, target: str | None, value: tuple[float, bool]) -> HumanLabel:
+    return HumanLabel(
+        item=item.item,
+        value=value[0],
+        metric=item.metric,
+        repeat=item.repeat,
+        target=target,
+        reviewer=label.reviewer,
+        note=label.note,
+        answer=item.answer,
+        for_estimation=item.source in FOR_ESTIMATION or item.design is not None,
+        design=item.design,
+        graded=value[1],
+        adjudicated=label.adjudicated,
+    )
 
 
 def label_records(labels: Iterable[Label], items: Iterable[ReviewItem]) -> Iterator[dict[str, Any]]:
@@ -247,6 +265,7 @@ def label_records(labels: Iterable[Label], items: Iterable[ReviewItem]) -> Itera
             "probability": item.probability,
             "run": item.run,
             "queue_id": item.id,
+            "claim_labels": json.dumps(claim_words(label), ensure_ascii=False) if claim_words(label) else None,
         }
 
 

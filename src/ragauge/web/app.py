@@ -21,7 +21,7 @@ except ImportError as error:
     raise MissingExtra("Starlette, which serves the page,", "web") from error
 
 #: The modules of `ragauge.web.pages`; each has `routes`. A screen is added here and in `navigation.ITEMS`.
-SCREENS = ("session", "overview", "runs", "run", "row", "compare", "debugger")
+SCREENS = ("session", "overview", "runs", "run", "row", "compare", "debugger", "review")
 
 
 def create_app(settings: WebSettings | None = None, services: Services | None = None) -> ASGIApp:

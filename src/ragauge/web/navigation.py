@@ -8,4 +8,5 @@ ITEMS: tuple[tuple[str, str, str], ...] = (
     ("runs", "/runs", "Runs"),
     ("compare", "/compare", "Compare"),
     ("debugger", "/debug", "Debugger"),
+    ("review", "/review", "Review"),
 )

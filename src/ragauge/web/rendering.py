@@ -25,7 +25,12 @@ SAID = {
     "queued": "It is in the review queue now.",
     "queued-before": "It was in the review queue already.",
     "saved": "Saved.",
-    "undone": "Taken back.",
+    "undone": "Taken back: it is before you again.",
+    "nothing-to-undo": "There is nothing of yours to take back.",
+    "skipped": "Skipped: it goes to others.",
+    "filled": "Added to the queue.",
+    "promoted": "The golden draft is written.",
+    "nothing-new": "Nothing new for the golden draft.",
 }
 
 
