@@ -144,7 +144,7 @@ class DuckLog:
     def sql(
         self, query: str, parameters: Sequence[Any] = (), *, since: date, until: date, feedback: bool = True
     ) -> list[tuple[Any, ...]]:
-        """DuckDB SQL over the view `queries`: the fields of LoggedQuery (write "at"), `day`, and whether it was `answered`.
+        """DuckDB SQL over the view `queries`: the fields of LoggedQuery (write "at"), `day`, `answered`.
 
         `feedback` False leaves out what became known later, which is quicker.
         """

@@ -75,10 +75,7 @@ class LogWriter:
 
     def _segment(self, kind: Kind, day: str) -> JsonlWriter:
         key = (kind, day)
-        if key in self._open:
-            writer = self._open[key][0]
-        else:
-            writer = _new_segment(self.root / kind / day)
+        writer = self._open[key][0] if key in self._open else _new_segment(self.root / kind / day)
         self._open[key] = (writer, time.monotonic())
         self._open.move_to_end(key)
         while len(self._open) > _OPEN:
