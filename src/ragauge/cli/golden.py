@@ -171,7 +171,7 @@ def from_logs(file: Path, where: str, **options: Any) -> int:
     counts: dict[str, int] = {}
     for one in found:
         counts[one.why] = counts.get(one.why, 0) + 1
-    place, n_new = _put(found, file, where, options["target"])
+    place, n_new = put_candidates(found, file, where, options["target"])
     if options["as_json"]:
         emit_json({"log": str(file), "to": place, "added": n_new, "reasons": counts})
     else:
@@ -191,7 +191,8 @@ def _scores(options: dict[str, Any]) -> dict[str, float]:
     return {name: score.value for name, score in values if isinstance(score, Scored)}
 
 
-def _put(found: Any, log: Path, where: str, target: Path | None) -> tuple[str, int]:
+def put_candidates(found: Any, log: Path, where: str, target: Path | None) -> tuple[str, int]:
+    """Questions of a log into the review queue, or as unverified items into a golden file: (where, how many new)."""
     if target is not None:
         from ragauge.dataset.promote import promote
 

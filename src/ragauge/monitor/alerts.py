@@ -173,7 +173,8 @@ def replay(
 
 def watched(days: Sequence[Day], rules: Sequence[Rule], metrics: Mapping[str, Watched]) -> Iterator[tuple[Rule, str]]:
     """Each enabled rule with each series that it is for: "*" is every judged metric that the days have."""
-    judged = sorted({name for day in days for name in day.figures} - set(LOGGED))
+    found = {name for day in days for name in day.figures} - set(LOGGED)
+    judged = sorted(name for name in found if name in metrics or not metrics)
     for rule in rules:
         if rule.enabled:
             for series in judged if rule.series == "*" else [rule.series]:

@@ -18,7 +18,8 @@ from ragauge.monitor.workspace import Workspace
 from ragauge.store.rundir import RunDir
 
 #: What is judged unless `metrics:` says otherwise: all that needs neither a reference nor labels.
-METRICS = ("faithfulness", "context_sufficiency", "context_precision", "answer_relevance", "answered_without_context")
+METRICS = ("faithfulness", "context_sufficiency", "context_precision", "answer_relevance", "answered_without_context",
+           "refusal")  # fmt: skip
 #: Series → what it is made of: the share of questions with any useful chunk, from the judge's word on each chunk.
 COVERAGE, COVERAGE_FROM = "coverage", "context_precision"
 

@@ -118,7 +118,7 @@ def open_anything(log: str | Path | QueryLog) -> tuple[QueryLog, str]:
         from ragauge.monitor.store import open_log
 
         return open_log(str(log)), str(log)
-    return log, str(getattr(log, "where", "log"))
+    return log, str(getattr(log, "place", "log"))
 
 
 def history_of(
@@ -147,6 +147,7 @@ def build_report(
     until: date | None = None,
     today: date | None = None,
     encode: Encode | None = None,
+    space: Workspace | None = None,
 ) -> MonitorReport:
     """Everything about the last `days` days up to `until` (default: today, which is marked as not complete).
 
@@ -154,7 +155,7 @@ def build_report(
     """
     settings = settings or MonitorSettings()
     opened, where = open_anything(log)
-    space = Workspace.beside(where, settings.state)
+    space = space or Workspace.beside(where, settings.state)
     today = today or datetime.now(UTC).date()
     until = until or today
     since = until - timedelta(days - 1)
@@ -248,11 +249,12 @@ def sampled_rows(
     settings: MonitorSettings | None = None,
     texts: bool = True,
     limit: int | None = None,
+    space: Workspace | None = None,
 ) -> list[SampledRow]:
     """The sampled answers of a day, those with the most low scores first. `texts` False: without reading the log."""
     settings = settings or MonitorSettings()
     opened, where = open_anything(log)
-    space = Workspace.beside(where, settings.state)
+    space = space or Workspace.beside(where, settings.state)
     sample = space.sample(day)
     if sample is None:
         return []

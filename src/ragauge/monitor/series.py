@@ -97,6 +97,9 @@ def read_history(
                 figures[series] = figure
                 if judge.setdefault(series, scores[name].judge) != scores[name].judge:
                     judge[series], restart[series] = scores[name].judge, name
+        if "refusal" in figures:  # the log did not say who declined: the words of the sampled answers do
+            refused = figures.pop("refusal")
+            figures.setdefault("abstention", refused)
         topics: dict[str, int] = {}
         if name in questions:
             asked = questions[name]

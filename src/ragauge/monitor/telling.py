@@ -1,0 +1,70 @@
+"""Alerts of production as messages: each once, with numbers, with a link, and once more when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from ragauge.monitor.alerts import Alert, Standing
+from ragauge.outlets.alert import Alert as Message
+from ragauge.outlets.alert import Link, Measure
+
+
+def message(alert: Alert, name: str, link: str | None = None) -> Message:
+    """One alert for the channels. `name`: what the log is called in the title; `link`: the page to open, where `{day}`
+    and `{rule}` may stand.
+    """
+    ended = alert.status == "resolved"
+    measures = [
+        Measure(
+            name=alert.series,
+            value=f"{alert.value:.3g}",
+            note=f"expected {alert.expected:.3g}",
+            verdict="none" if ended else "broken" if alert.severity == "page" else "below",
+        )
+    ]
+    for metric, (low, judged) in alert.low.items():
+        note = f"of {judged} judged answers are below the threshold"
+        measures.append(Measure(name=metric, value=str(low), note=note, verdict="below"))
+    facts = [f"Since {alert.since}, noticed on {alert.raised}." + (f" Over on {alert.resolved}." if ended else "")]
+    facts.append(f"Guard: {alert.guard}. Rule: {alert.rule}.")
+    links = (
+        (
+            Link(
+                label="Open monitoring",
+                url=link.replace("{day}", alert.day).replace("{rule}", quote(alert.rule, safe="")),
+            ),
+        )
+        if link
+        else ()
+    )
+    return Message(
+        key=f"monitor:{name}:{alert.rule}/{alert.series}",
+        event=alert.id,
+        state="ok" if ended else "firing",
+        severity="alert" if alert.severity == "page" else "warning",
+        title=f"{name}: {alert.says}",
+        at=alert.resolved or alert.raised,
+        facts=tuple(facts),
+        measures=tuple(measures),
+        links=links,
+    )
+
+
+#: An alert that ended longer ago is not told of any more.
+REMEMBERED = 14
+
+
+def messages(standing: Standing, name: str, link: str | None = None) -> Iterator[Message]:
+    """What there is to tell after a check, the oldest first: what stands, and what ended lately."""
+    recent = [alert for alert in standing.alerts if alert.status == "firing" or _lately(alert, standing.day)]
+    for alert in sorted(recent, key=lambda one: (one.resolved or one.raised, one.rule, one.series)):
+        yield message(alert, name, link)
+
+
+def _lately(alert: Alert, day: str | None) -> bool:
+    from datetime import date
+
+    if alert.resolved is None or day is None:
+        return False
+    return (date.fromisoformat(day) - date.fromisoformat(alert.resolved)).days <= REMEMBERED
