@@ -8,6 +8,7 @@ from ragauge.analysis.columns import tabulate
 from ragauge.analysis.rowcheck import check_row
 from ragauge.analysis.summarise import summarise
 from ragauge.analysis.thresholds import Thresholds, resolve_thresholds
+from ragauge.core.judge import JudgeInfo
 from ragauge.core.metric import MetricInfo, MetricSpec, Need
 from ragauge.core.run import DatasetInfo, Manifest, MetricUsage, Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample, Usage
@@ -169,3 +170,19 @@ def test_an_items_own_faithfulness_threshold_decides() -> None:
     )
     assert check_row(record.model_copy(update={"sample": lenient}), resolve_thresholds({})).outcome == "good"
     assert check_row(record, resolve_thresholds({})).outcome == "bad"
+
+
+def test_verdicts_that_the_judge_is_not_sure_of_are_counted_and_keep_their_place_in_the_denominator() -> None:
+    verdicts = tuple(
+        Verdict(id=f"c{n}", label="supported" if p >= 0.5 else "not_mentioned", probability=p)
+        for n, p in enumerate((0.9, 0.6, 0.4, 0.35, 0.1))
+    )
+    rows = [row("a", faithfulness=Scored(value=0.4, count=5, verdicts=verdicts))]
+    plain = manifest(("faithfulness", FAITH))
+    judge = JudgeInfo(name="j", kind="embedded", version="1", fingerprint="f", uncertain=(0.35, 0.65))
+    summary = summarise(plain.model_copy(update={"judge": judge}), rows)
+    result = summary.metrics["faithfulness"]
+    assert (result.n_uncertain, result.n_verdicts, result.value) == (2, 5, 0.4)
+    assert any("not sure" in note and "2 of 5 (faithfulness)" in note for note in summary.notes)
+    silent = summarise(plain, rows)
+    assert (silent.metrics["faithfulness"].n_uncertain, silent.notes) == (0, ())

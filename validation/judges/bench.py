@@ -26,6 +26,7 @@ from ragauge.analysis.agreement import auroc, balanced_accuracy, calibration_err
 from ragauge.judges.embedded import features
 from ragauge.judges.embedded.correctness import judge_correctness
 from ragauge.judges.embedded.evidence import forget
+from ragauge.judges.embedded.judge import UNCERTAIN
 from ragauge.judges.embedded.model import Logistic
 from ragauge.judges.embedded.support import judge_text, pool, probability_of
 from ragauge.text.tokens import content_words
@@ -63,6 +64,9 @@ class Line:
     calibration: float
     overlap: Interval
     gain: Interval
+    unsure: float
+    right_sure: float | None
+    right_unsure: float | None
 
 
 def intervals(groups: Sequence[str], values: Callable[[Array], Sequence[float]]) -> list[Interval]:
@@ -132,7 +136,16 @@ def measure_set(task: str, name: str, sets: dict[str, tuple[list[Row], list[Exam
     a, b, f, k, theirs, gain = intervals([row.group for row in found], values)
     error = calibration_error(judged, labels)
     assert error is not None
-    return Line(name, found[0].task, len(found), float(labels.mean()), a, b, f, k, error, theirs, gain)
+    unsure = (judged > UNCERTAIN[0]) & (judged < UNCERTAIN[1])
+    right = (judged >= 0.5) == (labels == 1)
+    return Line(
+        name, found[0].task, len(found), float(labels.mean()), a, b, f, k, error, theirs, gain,
+        float(unsure.mean()), _share(right[~unsure]), _share(right[unsure]),
+    )  # fmt: skip
+
+
+def _share(right: Array) -> float | None:
+    return float(right.mean()) if len(right) else None
 
 
 #: Signals that are taken out together to see what they are worth.
@@ -291,6 +304,15 @@ Written by `python validation/judges/bench.py FOLDER` (development folds of the 
 |---|---|---|---|---|---|---|---|---|---|---|
 {table}
 
+## When it is not sure
+
+Probabilities between {UNCERTAIN[0]:g} and {UNCERTAIN[1]:g} are called uncertain: counted under every table, and put before people by
+`ragauge review add`. Share of the rows, and how often the label is right inside and outside of the band.
+
+| set | task | uncertain | right where sure | right where not |
+|---|---|---|---|---|
+{_unsure_table(lines)}
+
 ## What each signal is worth
 
 Mean over the grounding and citation sets, each judged by weights trained without it.
@@ -339,6 +361,16 @@ names the right one (`made_up.py`).
   variants of the rules were compared on these same sets, so the gain over overlap is slightly optimistic.
 - The answer-relevance rubric is not measured: no set has rubric labels.
 """
+
+
+def _unsure_table(lines: Sequence[Line]) -> str:
+    def cell(value: float | None) -> str:
+        return "–" if value is None else f"{value:.2f}"
+
+    return "\n".join(
+        f"| {line.name} | {line.task} | {line.unsure:.2f} | {cell(line.right_sure)} | {cell(line.right_unsure)} |"
+        for line in lines
+    )
 
 
 def _ablation_table(without: Sequence[tuple[str, float, float]]) -> str:

@@ -19,6 +19,7 @@ class Column:
     """One metric over a run: a value for each scored item (mean over its repeats), a reason for each other one.
 
     `repeats` holds the single values where an item was judged more than once. `parts` are sums of the numeric details.
+    `unsure`: the judge's band of uncertain probabilities, where it has one; verdicts inside of it are counted.
     """
 
     key: str
@@ -27,6 +28,9 @@ class Column:
     unscored: dict[str, Reason] = field(default_factory=dict)
     repeats: dict[str, list[float]] = field(default_factory=dict)
     parts: dict[str, list[float]] = field(default_factory=dict)
+    unsure: tuple[float, float] | None = None
+    n_verdicts: int = 0
+    n_uncertain: int = 0
 
     def add(self, item_id: str, score: Scored | Unscored) -> None:
         """Count one score in."""
@@ -41,6 +45,11 @@ class Column:
         for name, part in score.details.items():
             if isinstance(part, int | float) and not isinstance(part, bool):
                 self.parts.setdefault(name, []).append(float(part))
+        if self.unsure is not None:
+            low, high = self.unsure
+            given = [v.probability for v in score.verdicts if v.probability is not None]
+            self.n_verdicts += len(given)
+            self.n_uncertain += sum(low < probability < high for probability in given)
 
     @property
     def n_asked(self) -> int:
@@ -75,7 +84,8 @@ class RunTable:
 
 def tabulate(manifest: Manifest, records: Iterable[Record]) -> RunTable:
     """Read the rows once and keep their numbers: bounded by questions × metrics, whatever the texts weigh."""
-    table = RunTable(manifest, {spec.key: Column(spec.key, spec) for spec in manifest.metrics})
+    unsure = manifest.judge.uncertain if manifest.judge is not None else None
+    table = RunTable(manifest, {spec.key: Column(spec.key, spec, unsure=unsure) for spec in manifest.metrics})
     for record in records:
         _add(table, record)
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ragauge.analysis.columns import Column, RunTable, tabulate
 from ragauge.analysis.judge_votes import noise_note, noise_of, votes_note
@@ -35,6 +35,7 @@ def summarise_table(table: RunTable) -> Summary:
         _unknown_note(table),
         votes_note(manifest.judge, judging),
         noise_note(manifest, metrics),
+        _unsure_note(manifest, metrics),
     )
     return Summary(
         n_rows=table.n_rows,
@@ -72,6 +73,19 @@ def _unknown_note(table: RunTable) -> str | None:
     )
 
 
+def _unsure_note(manifest: Manifest, metrics: Mapping[str, MetricResult]) -> str | None:
+    """Verdicts that are guesses count like the others: the report says how many there are, and what to do with them."""
+    unsure = {key: one for key, one in metrics.items() if one.n_uncertain}
+    if not unsure or manifest.judge is None or manifest.judge.uncertain is None:
+        return None
+    low, high = manifest.judge.uncertain
+    each = ", ".join(f"{one.n_uncertain} of {one.n_verdicts} ({key})" for key, one in unsure.items())
+    return (
+        f"the judge is not sure of some verdicts (probability between {low:g} and {high:g}): {each}; "
+        "`ragauge review add` puts them before people"
+    )
+
+
 def _result(table: RunTable, column: Column, threshold: Threshold | None) -> MetricResult:
     info = column.spec.info
     values = list(column.values.values())
@@ -99,6 +113,8 @@ def _result(table: RunTable, column: Column, threshold: Threshold | None) -> Met
         verdict=verdict,
         usage=table.usage.get(column.key, Usage()),
         noise=noise_of(table.votes.rates(column.key), list(column.repeats.values()), table.manifest),
+        n_verdicts=column.n_verdicts,
+        n_uncertain=column.n_uncertain,
         notes=tuple(notes),
     )
 

@@ -38,7 +38,8 @@ class JudgeInfo(Model):
     """A judge's card, for manifests and tables. `fingerprint` changes with anything that can change a verdict.
 
     `agreement` is the sentence about measured agreement with people that stands under every table. `voters`: of a jury,
-    each judge with its model family (its own name where that is not known).
+    each judge with its model family (its own name where that is not known). `uncertain`: verdicts whose probability
+    lies between the two are guesses; they are counted, and the review queue takes them.
     """
 
     name: str
@@ -49,6 +50,7 @@ class JudgeInfo(Model):
     agreement: str | None = None
     prompts: dict[str, str] = Field(default_factory=dict)  # task name → hash of the prompt text
     voters: dict[str, str] = Field(default_factory=dict)
+    uncertain: tuple[float, float] | None = None
 
 
 @runtime_checkable

@@ -100,6 +100,7 @@ class MetricResult(Model):
 
     `n_asked` = `n` + everything in `unscored`: denominators are what was asked. `usage`: what judging it used. `noise`:
     how much of the values' variance is the judge's, where things were judged more than once (`analysis.judge_votes`).
+    `n_verdicts`: verdicts that carry a probability; `n_uncertain`: those that the judge is not sure of.
     """
 
     key: str
@@ -114,6 +115,8 @@ class MetricResult(Model):
     verdict: Literal["good", "below", "broken", "none"] = "none"
     usage: Usage = Usage()
     noise: dict[str, float] = Field(default_factory=dict)
+    n_verdicts: int = Field(default=0, ge=0)
+    n_uncertain: int = Field(default=0, ge=0)
     notes: tuple[str, ...] = ()
 
     @property

@@ -43,6 +43,8 @@ def metric_document(result: MetricResult) -> dict[str, Any]:
         "worst": list(result.worst),
         "usage": result.usage.model_dump(mode="json"),
         "noise": result.noise,
+        "n_verdicts": result.n_verdicts,
+        "n_uncertain": result.n_uncertain,
         "notes": list(result.notes),
     }
 

@@ -27,6 +27,9 @@ from ragauge.text.normalise import clean
 T = TypeVar("T", bound=Model)
 
 VERSION = "1"
+#: Probabilities between the two are guesses: measured right about as often as wrong on sets that the judge was not
+#: trained on (`validation/judges/RESULTS.md`, "When it is not sure").
+UNCERTAIN = (0.35, 0.65)
 _UNSUPPORTED = {"reverse_questions": "making questions from an answer needs a model that writes"}
 
 
@@ -44,8 +47,9 @@ class EmbeddedJudge:
     def info(self) -> JudgeInfo:
         """Who this is, and how often it agrees with people."""
         return JudgeInfo(
-            name="embedded", kind="embedded", version=VERSION, fingerprint=_fingerprint(), agreement=agreement()
-        )
+            name="embedded", kind="embedded", version=VERSION, fingerprint=_fingerprint(), agreement=agreement(),
+            uncertain=UNCERTAIN,
+        )  # fmt: skip
 
     async def ask(self, task: Task[T], /, **inputs: Any) -> T:
         """The reply to `task`; JudgeUnsupported for a task that it cannot do honestly."""
