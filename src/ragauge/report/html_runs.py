@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragauge.analysis.gate_result import GateResult
+from ragauge.analysis.gate_settings import base_name
 from ragauge.core.run import Manifest, Summary
 from ragauge.diagnose.history import History, history
 from ragauge.report.html_trend import Spark, sparks
@@ -49,9 +50,8 @@ def run_line(
 ) -> RunLine:
     """One run of the list; `keys`: the metrics whose values are shown."""
     results = summary.metrics if summary is not None else {}
-    usage = (
-        [one.cost_usd for one in (summary.usage, summary.system_usage) if one.cost_usd is not None] if summary else []
-    )
+    totals = (summary.usage, summary.system_usage) if summary is not None else ()
+    spent = [one.cost_usd for one in totals if one.cost_usd is not None]
     failed = [check for check in gate.checks if check.verdict == gate.verdict] if gate else []
     judge = manifest.judge
     return RunLine(
@@ -65,7 +65,7 @@ def run_line(
         complete=summary.complete if summary is not None else False,
         scored=sum(result.n for result in results.values()),
         errors=sum(result.n_errors for result in results.values()),
-        cost=f"${sum(usage):.4f}" if usage else "—",
+        cost=f"${sum(spent):.4f}" if spent else "—",
         gate=gate.verdict if gate else "",
         gate_why="; ".join(check.name for check in failed[:4]) if gate and gate.verdict != "pass" else "",
         metrics=tuple(
@@ -90,4 +90,7 @@ def keys_of(summaries: Sequence[Summary], n: int = N_KEYS) -> tuple[str, ...]:
             counts[key] = (limited + (result.threshold is not None), n_runs + 1)
     places = {key: place for place, key in enumerate(counts)}
     ranked = sorted(counts, key=lambda key: (-min(1, counts[key][0]), -counts[key][1], places[key]))
-    return tuple(ranked[:n])
+    first: dict[str, str] = {}  # of recall@5:chunk and recall@5:doc, one
+    for key in ranked:
+        first.setdefault(base_name(key), key)
+    return tuple(first.values())[:n]

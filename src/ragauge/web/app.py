@@ -21,12 +21,13 @@ except ImportError as error:
     raise MissingExtra("Starlette, which serves the page,", "web") from error
 
 #: The modules of `ragauge.web.pages`; each has `routes`. A screen is added here and in `navigation.ITEMS`.
-SCREENS = ("session", "overview", "runs", "run", "row", "compare", "debugger", "review")
+SCREENS = ("session", "overview", "runs", "run", "row", "compare", "debugger", "review", "calibration")
 
 
 def create_app(settings: WebSettings | None = None, services: Services | None = None) -> ASGIApp:
     """The ASGI application. `services`: what pages may call of the making half (see `Services`)."""
     from ragauge.web.catalog import Catalog
+    from ragauge.web.comparing import Comparisons
     from ragauge.web.index import Indexes
     from ragauge.web.jobs import Jobs, Waiting
     from ragauge.web.security import Security
@@ -41,7 +42,9 @@ def create_app(settings: WebSettings | None = None, services: Services | None = 
         exception_handlers={RagaugeError: _told, Waiting: _waiting, HTTPException: _missing, Exception: _bug},
     )
     jobs = Jobs()
-    app.state.ragauge = State(given, services or Services(), Catalog(given), Indexes(given, jobs), jobs)
+    app.state.ragauge = State(
+        given, services or Services(), Catalog(given), Indexes(given, jobs), jobs, Comparisons(given, jobs)
+    )
     return Security(app, given)
 
 

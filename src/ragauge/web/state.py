@@ -9,6 +9,7 @@ from ragauge.web.settings import Services, WebSettings
 
 if TYPE_CHECKING:
     from ragauge.web.catalog import Catalog
+    from ragauge.web.comparing import Comparisons
     from ragauge.web.index import Indexes
     from ragauge.web.jobs import Jobs
 
@@ -22,6 +23,7 @@ class State:
     catalog: Catalog
     indexes: Indexes
     jobs: Jobs
+    comparisons: Comparisons
 
 
 def state_of(request: Any) -> State:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ragauge.analysis.gate_settings import base_name
 from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.matrix import diagnose
 from ragauge.report.export import column_types, json_lines, run_markdown, table_rows
@@ -97,8 +98,10 @@ def _rows(request: Request) -> Response:
 def _keys(index: Index) -> list[str]:
     view = index.view()
     lines = [line for _, group in view.groups for line in group]
-    ranked = sorted(lines, key=lambda line: not line.threshold)
-    return [line.key for line in ranked[:N_KEYS]]
+    first: dict[str, str] = {}  # of recall@5:chunk and recall@5:doc, one
+    for line in sorted(lines, key=lambda line: not line.threshold):
+        first.setdefault(base_name(line.key), line.key)
+    return list(first.values())[:N_KEYS]
 
 
 def _size(request: Any) -> int:
