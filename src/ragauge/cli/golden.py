@@ -51,7 +51,7 @@ def validate(
     from ragauge.report import golden as report
     from ragauge.report.terminal import stdout_console
 
-    index = _index(corpus, config, needed=False)
+    index = index_of(corpus, config, needed=False)
     found = validate_golden(file, index, field_map=_mapping(mapping), encode=_encode(file) if meaning else None)
     if as_json:
         emit_json(report.document(found))
@@ -81,7 +81,7 @@ def generate(n: int, model: str, target: Path, **options: Any) -> int:
     from ragauge.judges.factory import make_judge
     from ragauge.store.cache import SqliteCache
 
-    index = _index(options["corpus"], options["config"], needed=True)
+    index = index_of(options["corpus"], options["config"], needed=True)
     assert index is not None
     cache = SqliteCache(Path(".ragauge/replies.sqlite"))
     writer = _writer(model, cache, options["seed"])
@@ -270,7 +270,7 @@ def label_chunks(file: Path, target: Path | None, unsure: bool, **options: Any) 
     from ragauge.report.terminal import stdout_console
 
     golden = load_golden(file)
-    index = _index(options["corpus"], options["config"], needed=True)
+    index = index_of(options["corpus"], options["config"], needed=True)
     assert index is not None
     found = propose(golden, index)
     labelled = with_proposals(golden, found.proposals, only_sure=not unsure)
@@ -307,7 +307,7 @@ def _levels(options: dict[str, Any], items: Any, index: Any) -> Any:
     return both_levels(contexts, grades, options["k"])
 
 
-def _index(corpus: Path | None, config: Path | None, *, needed: bool) -> Any:
+def index_of(corpus: Path | None, config: Path | None, *, needed: bool) -> Any:
     """The corpus as chunks: a file of chunks, or documents cut as the settings say."""
     from ragauge.cli.run import DEFAULT_FILE
     from ragauge.dataset.beir import read_chunks

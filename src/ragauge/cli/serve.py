@@ -106,7 +106,9 @@ def _settings(host: str, flags: dict[str, Any]) -> tuple[WebSettings, Services]:
         hosts=(*flags["hosts"], *((host, socket.gethostname()) if outside else ())),
         any_address=host in {"0.0.0.0", "::"},
     )
-    return settings, Services(inspector=_inspector(path))
+    from ragauge.judges.families import family_of
+
+    return settings, Services(inspector=_inspector(path), family=family_of, corpus=_corpus(path))
 
 
 def _gate(path: Path | None) -> GateSettings | None:
@@ -137,6 +139,19 @@ def _inspector(path: Path | None) -> Any:
         return await inspect_question(make_system(load_settings(path)), question, gold=gold, item=item)
 
     return inspect
+
+
+def _corpus(path: Path | None) -> Any:
+    """The configured corpus in chunks, for looking up golden evidence; cut anew for each call."""
+    if path is None:
+        return None
+
+    def cut() -> Any:
+        from ragauge.cli.golden import index_of
+
+        return index_of(None, path, needed=False)
+
+    return cut
 
 
 def _address(host: str, port: int) -> str:

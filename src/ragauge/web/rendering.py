@@ -28,6 +28,7 @@ SAID = {
     "undone": "Taken back: it is before you again.",
     "nothing-to-undo": "There is nothing of yours to take back.",
     "skipped": "Skipped: it goes to others.",
+    "calibrated": "Calibrated with the labels as they are now.",
     "filled": "Added to the queue.",
     "promoted": "The golden draft is written.",
     "nothing-new": "Nothing new for the golden draft.",

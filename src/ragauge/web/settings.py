@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragauge.analysis.gate_settings import GateSettings
 from ragauge.core.inspection import Inspection
 from ragauge.core.sample import GoldenItem
 from ragauge.review import DEFAULT_QUEUE
+
+if TYPE_CHECKING:
+    from ragauge.dataset.evidence import CorpusIndex
 
 #: The largest body of a POST.
 MAX_BODY = 1_000_000
@@ -55,9 +58,12 @@ class Inspector(Protocol):
 class Services:
     """What the page may call although it must not import it. None: the screen says that it is not there, and why.
 
-    `inspector_missing` says what to do to have a debugger.
+    `inspector_missing` says what to do to have a debugger. `family` names the family of a model (a judge that favours
+    its own). `corpus` cuts the configured corpus into chunks, against which golden evidence is looked up.
     """
 
     inspector: Inspector | None = None
     inspector_missing: str = "no ragauge.yaml was found where the page was started"
+    family: Callable[[str], str | None] | None = None
+    corpus: Callable[[], CorpusIndex | None] | None = None
     clock: Callable[[], float] | None = None
