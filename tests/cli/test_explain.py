@@ -139,6 +139,8 @@ def test_other_tools_names_and_granularities_are_understood() -> None:
         (["r_precision@5"], UsageError, "no cut-off"),
         (["faithfulness:doc"], UsageError, "no granularity"),
         (["--retrieved", "A"], UsageError, "which metric"),
+        (["ndcg@5", "--relevant", "A=nan"], UsageError, "whole numbers"),
+        (["ndcg@5", "--relevant", "A=1.5"], UsageError, "whole numbers"),
         (["recall", "--relevant", "A=0"], UsageError, "nothing is relevant"),
     ],
 )

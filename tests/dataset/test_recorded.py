@@ -141,6 +141,15 @@ def test_an_id_that_asks_something_else_is_joined_and_said() -> None:
     assert any("asks another question" in w for w in stream.warnings)
 
 
+def test_a_record_with_the_id_of_a_golden_item_need_not_repeat_its_question() -> None:
+    golden = load_golden([{"id": "q0", "question": "What is 0?", "answer": "zero"}])
+    bare = {key: value for key, value in record(0).items() if key != "question"}
+    (sample,) = list(read_samples([bare], golden=golden))
+    assert (sample.item.question, sample.item.answer) == ("What is 0?", "zero")
+    with pytest.raises(InputError, match="no question"):
+        list(read_samples([{**bare, "id": "unknown"}], golden=golden))
+
+
 def test_one_golden_item_answered_twice_is_refused() -> None:
     golden = load_golden([{"id": "x", "question": "What is 0?"}])
     with pytest.raises(InputError, match="'x' is answered twice, on lines 1 and 2"):

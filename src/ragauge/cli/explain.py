@@ -51,6 +51,7 @@ def command(metrics: tuple[str, ...], retrieved: str | None, relevant: str | Non
 
 
 def _case(retrieved: str | None, relevant: str | None) -> tuple[list[str], dict[str, float]]:
+    from ragauge.errors import UsageError
     from ragauge.report.worked import RELEVANT, RETRIEVED
 
     ids = list(RETRIEVED) if retrieved is None else _split(retrieved)
@@ -60,8 +61,20 @@ def _case(retrieved: str | None, relevant: str | None) -> tuple[list[str], dict[
     for part in _split(relevant):
         id, equals, grade = part.rpartition("=")
         graded = bool(equals) and grade.isascii() and grade.isdigit()
+        if equals and not graded and _is_number(grade):
+            raise UsageError(
+                f"--relevant: the grade of {id!r} is {grade!r}", hint="Grades are whole numbers from 0: A=2,C=1."
+            )
         grades[id if graded else part] = int(grade) if graded else 1
     return ids, grades
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _split(text: str) -> list[str]:

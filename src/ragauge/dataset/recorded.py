@@ -179,6 +179,7 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self.reader = RecordReader.open("recorded", self.source.where, self.field_map)
+        self.reader.known = {item.id: item.question for item in self.golden or ()}
         self.by_question: dict[str, list[GoldenItem]] = {}
         for item in self.golden or ():
             self.by_question.setdefault(normalise(item.question), []).append(item)

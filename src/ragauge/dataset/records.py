@@ -34,7 +34,10 @@ _MILLISECONDS = ("retrieval_ms", "generation_ms", "total_ms")
 
 @dataclass
 class RecordReader:
-    """Reads the records of one file; remembers ids, so that repeats get an id or are refused."""
+    """Reads the records of one file; remembers ids, so that repeats get an id or are refused.
+
+    `known`: questions by the id of their golden item, for records that name only the id.
+    """
 
     role: Role
     problems: Problems
@@ -43,6 +46,7 @@ class RecordReader:
     lines: dict[tuple[str, int], int | None] = field(default_factory=dict)
     made: dict[str, int] = field(default_factory=dict)
     fields: set[str] = field(default_factory=set)
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, role: Role, file: str | None, field_map: Mapping[str, str] | None) -> RecordReader:
@@ -112,6 +116,8 @@ class RecordReader:
                 )
                 return None
             return values.clean(question, "question")
+        if raw is None and "question" not in values.fields and (asked := self.known.get(values.text("id") or "")):
+            return asked
         if raw is None:
             near = [name for name in row.data if (hit := _near(str(name))) == "question" and hit]
             hint = f"{near[0]!r} looks like it: --map {near[0]}=question" if near else "Name it: --map THEIRS=question"
