@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ragauge.cli import monitor_alerts, monitor_feed, monitor_report
+from ragauge.cli import monitor_alerts, monitor_feed, monitor_log, monitor_report
 
 
 @click.group("monitor")
@@ -16,5 +16,5 @@ def command() -> None:
     """
 
 
-for _verb in (*monitor_report.COMMANDS, *monitor_alerts.COMMANDS, *monitor_feed.COMMANDS):
+for _verb in (*monitor_log.COMMANDS, *monitor_report.COMMANDS, *monitor_alerts.COMMANDS, *monitor_feed.COMMANDS):
     command.add_command(_verb)

@@ -49,11 +49,13 @@ def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | No
     from ragauge.engine.settings import load_settings
     from ragauge.errors import SettingsError
     from ragauge.monitor.report import MonitorSettings
+    from ragauge.monitor.settings import log_settings
     from ragauge.monitor.store import open_log
     from ragauge.monitor.workspace import Workspace
 
     file = options.get("config") or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
     settings = load_settings(file, overrides)
+    log_settings(settings.monitor)  # unknown keys are errors
     section = dict(settings.monitor)
     if options.get("project"):
         section["project"] = options["project"]

@@ -30,6 +30,7 @@ from ragauge.monitor.layout import (
     write_whole,
 )
 from ragauge.monitor.store import connect, rows_sql
+from ragauge.monitor.workspace import FOLDER
 
 try:
     import fcntl
@@ -238,9 +239,10 @@ def prune(place: str | Path, *, keep_days: int, today: date, dry_run: bool = Fal
     root = local_root(place)
     before = today - timedelta(days=keep_days)
     doomed = [folder for folder in _every_day(root) if date.fromisoformat(folder.name) < before]
-    aside = [path for path in sorted((root / _DAMAGED).glob("*.jsonl")) if _day_within(path.name, before)]
+    files = [*sorted((root / _DAMAGED).glob("*.jsonl")), *sorted((root / FOLDER).glob("*/????-??-??.json"))]
+    aside = [path for path in files if _day_within(path.name, before)]
     if not dry_run:
-        for path in [*doomed, *root.glob("*/.gone-*")]:
+        for path in [*doomed, *root.glob("*/.gone-*"), *root.glob(f"{FOLDER}/*/.gone-*")]:
             gone = path if path.name.startswith(".gone-") else path.with_name(f".gone-{path.name}")
             if gone != path:
                 shutil.rmtree(gone, ignore_errors=True)
@@ -253,6 +255,7 @@ def prune(place: str | Path, *, keep_days: int, today: date, dry_run: bool = Fal
 
 def _every_day(root: Path) -> list[Path]:
     kinds = sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and not entry.name.startswith("."))
+    kinds += [f"{FOLDER}/{path.name}" for path in sorted((root / FOLDER).glob("*")) if path.is_dir()]
     return [folder for kind in kinds for folder in day_folders(root, kind)]
 
 

@@ -30,8 +30,10 @@ BeforeWrite = Callable[[LoggedQuery], LoggedQuery | None]
 
 _log = logging.getLogger("ragauge.monitor")
 _TOKEN = "RAGAUGE_MONITOR_TOKEN"
-#: So many records are encoded before the interpreter is left to the service for a moment.
-_RUN = 4
+#: So many records are encoded before the interpreter is left to the service for a moment: few (about 0.1 ms) while the
+#: queue is short, more when it holds a thousand, most when it is half full.
+_RUN = (4, 16, 64)
+_LONG = 1_000
 _PAUSE_S = 0.000_05
 #: So many are written together.
 _BATCH = 1_000
@@ -242,7 +244,9 @@ class Logger:
             if line is not None:
                 self._in_hand.append(line)
             n += 1
-            if n % _RUN == 0:
+            waiting = len(self._queue)
+            run = _RUN[0] if waiting < _LONG else _RUN[1] if waiting < self._size // 2 else _RUN[2]
+            if n % run == 0:
                 time.sleep(_PAUSE_S)
 
     def _write(self) -> None:

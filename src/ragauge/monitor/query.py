@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
@@ -217,6 +218,11 @@ class QueryLog(Protocol):
         """DuckDB SQL over the view `queries` (columns of LoggedQuery and `day`; feedback joined in) of those days."""
 
 
+_random = random.Random()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_random.seed)
+
+
 def new_id(at: float | None = None) -> str:
     """A new id for a query: 12 hex digits of time in ms and 20 at random, so that ids sort by time."""
-    return f"{int((time.time() if at is None else at) * 1000):012x}{os.urandom(10).hex()}"
+    return f"{int((time.time() if at is None else at) * 1000):012x}{_random.getrandbits(80):020x}"

@@ -1,0 +1,131 @@
+"""Spans wait here until their trace is whole. They are on the disk before they are acknowledged.
+
+A trace is whole a moment after its root span came, or when nothing of it came for a while. The file of waiting spans
+is read again at the next start; a trace that had become a query already becomes the same one (its id is the trace's).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ragauge.errors import StoreError
+from ragauge.monitor.lenient import plain
+from ragauge.monitor.otlp import Span
+from ragauge.store.jsonl import JsonlWriter, whole_lines
+
+FOLDER = "waiting-spans"
+#: After the root, late spans of the same trace are waited for so long; without a root, so long after the last span.
+_AFTER_ROOT_S = 2.0
+_WITHOUT_ROOT_S = 60.0
+_FILE_BYTES = 16 << 20
+#: A trace with more spans, or more traces than that at once, is closed early.
+_SPANS = 2_000
+_TRACES = 20_000
+
+
+@dataclass
+class _Waiting:
+    spans: list[Span] = field(default_factory=list)
+    seen: float = 0.0
+    root: float | None = None
+    file: Path | None = None
+
+
+class TraceBuffer:
+    """The spans of traces that are not whole yet. One process uses a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / FOLDER
+        self._waiting: dict[str, _Waiting] = {}
+        self._writer: JsonlWriter | None = None
+        self._old: list[Path] = []
+        self._read_again()
+
+    def _read_again(self) -> None:
+        if not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.glob("*.jsonl")):
+            for _, _, line in whole_lines(path):
+                with contextlib.suppress(ValueError, TypeError, KeyError):
+                    fields = json.loads(line)
+                    fields["events"] = tuple((name, attributes) for name, attributes in fields["events"])
+                    self._hold(Span(**fields), path)
+            self._old.append(path)
+
+    def write(self, spans: Sequence[Span]) -> None:
+        """Put spans on the disk. Raises `StoreError`, `DiskFull`."""
+        if not spans:
+            return
+        lines = [json.dumps(plain(asdict(span)), ensure_ascii=False, separators=(",", ":")) for span in spans]
+        if self._writer is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._writer = JsonlWriter(self._folder / f"{time.time_ns()}-{os.getpid()}-{secrets.token_hex(4)}.jsonl")
+        self._writer.append("\n".join(lines))
+        try:
+            self._writer.sync(strict=True)
+        except OSError as error:
+            raise StoreError(f"spans may not have reached the disk: {error.strerror}") from error
+
+    def hold(self, spans: Sequence[Span]) -> None:
+        """Remember spans that were written."""
+        for span in spans:
+            self._hold(span, self._writer.path if self._writer else None)
+        if self._writer is not None and self._writer.size > _FILE_BYTES:
+            self._old.append(self._writer.path)
+            self._writer.close()
+            self._writer = None
+
+    def _hold(self, span: Span, file: Path | None) -> None:
+        entry = self._waiting.setdefault(span.trace_id, _Waiting(file=file))
+        entry.spans.append(span)
+        entry.seen = time.monotonic()
+        if span.parent_id is None:
+            entry.root = entry.seen
+
+    def whole(self, *, everything: bool = False) -> dict[str, list[Span]]:
+        """The traces that nothing more is expected of. They stay until `done` says that they are stored."""
+        now = time.monotonic()
+        crowded = len(self._waiting) > _TRACES
+        return {
+            trace_id: entry.spans
+            for trace_id, entry in self._waiting.items()
+            if everything
+            or crowded
+            or len(entry.spans) >= _SPANS
+            or (entry.root is not None and now - entry.seen >= _AFTER_ROOT_S)
+            or now - entry.seen >= _WITHOUT_ROOT_S
+        }
+
+    def done(self, traces: dict[str, list[Span]], n_spans: dict[str, int]) -> None:
+        """These traces are stored, with so many spans each; spans that came meanwhile are late and begin anew."""
+        for trace_id in traces:
+            entry = self._waiting.get(trace_id)
+            if entry is not None and len(entry.spans) <= n_spans[trace_id]:
+                del self._waiting[trace_id]
+            elif entry is not None:
+                del entry.spans[: n_spans[trace_id]]
+        needed = {entry.file for entry in self._waiting.values()}
+        for path in [path for path in self._old if path not in needed]:
+            self._old.remove(path)
+            path.unlink(missing_ok=True)
+        if not self._waiting and self._writer is not None:
+            path = self._writer.path
+            self._writer.close()
+            self._writer = None
+            path.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def close(self) -> None:
+        """Let go of the file; what waits is read at the next start."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
