@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from ragauge.store.rundir import RunDir
 
 
-#: More failures than this are grouped by their words' vectors: through the model they would take minutes.
-MANY_FAILURES = 3_000
-
-
 @click.command("diagnose")
 @click.argument("run", required=False)
 @click.option(
@@ -119,26 +115,15 @@ def _clusters(opened: RunDir, found: Diagnosis, against: str | None, base: Path)
     from ragauge.diagnose.clusters import match
     from ragauge.diagnose.counterfactuals import read_counterfactuals
     from ragauge.diagnose.diagnosis import diagnose_rows
+    from ragauge.diagnose.failures import group_failures
     from ragauge.store.rundir import find_run
 
-    now = _cluster(found)
+    now = group_failures(found)
     if against is None:
         return now
     other = find_run(against, base)
     earlier = diagnose_rows(other.manifest, other.records, read_counterfactuals(other.path))
-    return match(now, _cluster(earlier))
-
-
-def _cluster(found: Diagnosis) -> Clusters:
-    from ragauge.diagnose.clusters import cluster
-    from ragauge.embeddings.minilm import load_minilm
-
-    first = {row.id: row for row in reversed(found.rows)}
-    ids = sorted(first)
-    texts = [first[name].question for name in ids]
-    minilm = load_minilm()
-    vectors = minilm.encode(texts) if len(texts) <= MANY_FAILURES else minilm.word_vectors(texts)
-    return cluster(ids, texts, vectors, {name: row.cause for name, row in first.items()})
+    return match(now, group_failures(earlier))
 
 
 def _scores(opened: RunDir) -> Any:

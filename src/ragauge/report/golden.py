@@ -37,19 +37,24 @@ def terminal(report: GoldenReport) -> Group:
         parts.append(line)
     if parts:
         parts.append(Text())
-    unanswerable = report.n_unanswerable / report.n_items if report.n_items else 0.0
-    tags = ", ".join(f"{tag} {report.tags.get(tag, 0)}" for tag in TAGS)
-    others = ", ".join(f"{display(tag)} {n}" for tag, n in report.tags.items() if tag not in TAGS)
-    lines = [
-        f"Items         {report.n_items}, {report.n_verified} verified by a person, {unanswerable:.0%} unanswerable",
-        f"Tags          {tags}" + (f"; {others}" if others else ""),
-        f"Wording       {_leakage(report)}",
-        f"Can tell      {_power(report)}",
-        f"Complaints    {count(report.n_errors, 'error')}, {count(report.n_warnings, 'warning')}",
-    ]
+    lines = [f"{name:<13} {said}" for name, said in facts(report)]
     parts += [Text(line) for line in lines]
     parts += [Text(display(note), style="yellow") for note in report.notes]
     return Group(*parts)
+
+
+def facts(report: GoldenReport) -> list[tuple[str, str]]:
+    """What the set is and what it can tell: (name, sentence)."""
+    unanswerable = report.n_unanswerable / report.n_items if report.n_items else 0.0
+    tags = ", ".join(f"{tag} {report.tags.get(tag, 0)}" for tag in TAGS)
+    others = ", ".join(f"{display(tag)} {n}" for tag, n in report.tags.items() if tag not in TAGS)
+    return [
+        ("Items", f"{report.n_items}, {report.n_verified} verified by a person, {unanswerable:.0%} unanswerable"),
+        ("Tags", tags + (f"; {others}" if others else "")),
+        ("Wording", _leakage(report)),
+        ("Can tell", _power(report)),
+        ("Complaints", f"{count(report.n_errors, 'error')}, {count(report.n_warnings, 'warning')}"),
+    ]
 
 
 def _leakage(report: GoldenReport) -> str:

@@ -95,9 +95,8 @@ def view(one: Calibration, stale: Sequence[str] = ()) -> CalibrationView:
 def _figure(name: str, estimate: Estimate | None, *, bars: bool = False, low: float = 0.0) -> Figure:
     if estimate is None:
         return Figure(name, "—", "—", "—", None, bars, f"{name}: not known")
-    inside = (
-        "no interval" if estimate.low is None or estimate.high is None else f"{estimate.low:z.3f} – {estimate.high:z.3f}"
-    )
+    low_end, high_end = estimate.low, estimate.high
+    inside = "no interval" if low_end is None or high_end is None else f"{low_end:z.3f} – {high_end:z.3f}"
     words = f"{name} {number(estimate.value)}, {inside}"
     if bars:
         words += f"; bars at {percent(USABLE)} (usable unattended) and {percent(RETUNE)} (retune below)"

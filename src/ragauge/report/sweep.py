@@ -124,7 +124,7 @@ def terminal(table: SweepTable, confirmation: Confirmation | None = None) -> Gro
     parts: list[Text | Table | Padding] = [head]
     parts += [Text(f"! {display(line)}", style="yellow") for line in table.warnings]
     parts += [Text(), _table(table)]
-    parts += [Padding(Text(display(line), style="dim"), (0, 0, 0, 1)) for line in _under(table)]
+    parts += [Padding(Text(display(line), style="dim"), (0, 0, 0, 1)) for line in notes_under(table)]
     parts += [Text()]
     parts += [
         Text(display(line), style="bold" if place == 0 else "")
@@ -224,7 +224,8 @@ def measured(one: CellMetric | None) -> str:
     return f"{number(found.value)} [{found.low:.2f} {found.high:.2f}]"
 
 
-def _under(table: SweepTable) -> Iterator[str]:
+def notes_under(table: SweepTable) -> Iterator[str]:
+    """What the marks mean, what went wrong, what the numbers leave out."""
     n = sum(cell.id != table.base and cell.state != "missing" for cell in table.cells)
     yield (
         f"[95 % interval]. p is corrected for {count(n, 'cell')} (Holm). ▲ better, ▼ worse than the base, "
@@ -250,7 +251,7 @@ def as_markdown(table: SweepTable, confirmation: Confirmation | None = None, plo
         [*(f"> ⚠️ {t(line, 600)}" for line in table.warnings), ""],
         [*_markdown_table(table), ""],
         [*(f"![{t(name)}]({name})" for name in plots), ""],
-        [f"- {t(line, 600)}" for line in _under(table)],
+        [f"- {t(line, 600)}" for line in notes_under(table)],
     ]
     return "\n".join("\n".join(block) for block in blocks if any(block)) + "\n"
 

@@ -21,7 +21,10 @@ except ImportError as error:
     raise MissingExtra("Starlette, which serves the page,", "web") from error
 
 #: The modules of `ragauge.web.pages`; each has `routes`. A screen is added here and in `navigation.ITEMS`.
-SCREENS = ("session", "overview", "runs", "run", "row", "compare", "debugger", "review", "calibration")
+SCREENS = (
+    "session", "overview", "runs", "run", "row", "compare", "debugger", "review", "calibration", "clusters", "sweeps",
+    "golden",
+)  # fmt: skip
 
 
 def create_app(settings: WebSettings | None = None, services: Services | None = None) -> ASGIApp:
@@ -41,6 +44,7 @@ def create_app(settings: WebSettings | None = None, services: Services | None = 
         routes=routes,
         exception_handlers={RagaugeError: _told, Waiting: _waiting, HTTPException: _missing, Exception: _bug},
     )
+    app.router.redirect_slashes = False
     jobs = Jobs()
     app.state.ragauge = State(
         given, services or Services(), Catalog(given), Indexes(given, jobs), jobs, Comparisons(given, jobs)

@@ -9,4 +9,7 @@ ITEMS: tuple[tuple[str, str, str], ...] = (
     ("compare", "/compare", "Compare"),
     ("debugger", "/debug", "Debugger"),
     ("review", "/review", "Review"),
+    ("calibration", "/calibration", "Calibration"),
+    ("sweeps", "/sweeps", "Sweeps"),
+    ("golden", "/golden", "Golden sets"),
 )
