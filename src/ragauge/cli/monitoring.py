@@ -43,7 +43,7 @@ class Monitored:
 
 
 def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Monitored:
-    """Settings, log and workspace. Raises `SettingsError` where no log is named."""
+    """Settings, log and workspace. Raises `InputError` where there is no such log."""
     from ragauge.analysis.thresholds import resolve_thresholds
     from ragauge.cli.run import DEFAULT_FILE
     from ragauge.engine.settings import load_settings
@@ -59,9 +59,7 @@ def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | No
     section = dict(settings.monitor)
     if options.get("project"):
         section["project"] = options["project"]
-    place = options.get("log") or section.get("log")
-    if not place:
-        raise SettingsError("no log is named", hint="--log DIR, or `monitor: {log: DIR}` in ragauge.yaml.")
+    place = options.get("log") or log_settings(section).log
     if not options.get("log") and "://" not in str(place):
         place = str(settings.path(str(place)))
     if options.get("state"):

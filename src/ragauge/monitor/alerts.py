@@ -277,12 +277,13 @@ def _alert(state: _State, reading: Reading, base: Frame, at: int, days: Sequence
         effect=reading.effect,
         says=sentence(rule, state.series, reading, base, since, days[max(0, at - 6) : at + 1]),
         guard=_guard(rule, reading, base),
-        low=low_counts(days[at]),
+        low=low_counts(days[at]) if state.series not in LOGGED else {},
     )
 
 
 def _now(alert: Alert, days: Sequence[Day]) -> Alert:
-    return alert.model_copy(update={"day": days[-1].day, "low": low_counts(days[-1]) or alert.low})
+    low = low_counts(days[-1]) or alert.low if alert.series not in LOGGED else {}
+    return alert.model_copy(update={"day": days[-1].day, "low": low})
 
 
 def low_counts(day: Day) -> dict[str, tuple[int, int]]:

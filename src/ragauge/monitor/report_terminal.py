@@ -93,6 +93,10 @@ def alert_lines(standing: Standing) -> Iterator[Text]:
         yield Text(f"No alert stands; {count(standing.judged, 'rule')} judged.", style="green")
     for alert in firing:
         yield from _alert(alert, "bold red" if alert.severity == "page" else "bold yellow")
+    low = next((alert for alert in firing if alert.low), None)
+    if low is not None:
+        counts = ", ".join(f"{name} {n} of {of}" for name, (n, of) in low.low.items())
+        yield Text(f"       answers below a threshold on {low.day}: {counts}", style="dim")
     for alert in standing.alerts:
         if alert.status == "resolved":
             yield Text(
@@ -114,9 +118,6 @@ def _alert(alert: Alert, style: str) -> Iterator[Text]:
         f"{'ALERT' if alert.severity == 'page' else 'alert'}  {alert.rule}: {_line(alert.says, 240)}", style=style
     )
     yield Text(f"       noticed {alert.raised}; {alert.guard}", style="dim")
-    if alert.low:
-        low = ", ".join(f"{name} {n} of {of}" for name, (n, of) in alert.low.items())
-        yield Text(f"       below the threshold on {alert.day}: {low}", style="dim")
 
 
 def topics_table(report: MonitorReport) -> Table:

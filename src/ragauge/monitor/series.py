@@ -129,7 +129,7 @@ def _infos(days: Iterable[Day], better: Mapping[str, str], thresholds: Threshold
         if name in _TITLES:
             title, unit, way = _TITLES[name]
             source: Literal["log", "questions"] = "questions" if name == "question_drift" else "log"
-            limit = thresholds.of(name)
+            limit = thresholds.of(name) if name == "zero_results" else None  # other names mean something else there
             infos[name] = SeriesInfo(
                 name=name, title=title, unit=unit, better=way, source=source, threshold=limit.good if limit else None
             )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from ragauge.monitor.workspace import Workspace
 
 #: Topics are made from at least this many questions; before, days have none.
 FEWEST_QUESTIONS = 60
+#: Vectors of so many questions are kept while days are gone through.
+REMEMBERED = 20_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,16 @@ class Questions:
     embedder: Embedder
     golden: GoldenVectors
     topics: Topics | None = None
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Vectors of questions; each text once, as long as it is remembered (people ask the same things)."""
+        if len(self._known) > REMEMBERED:
+            self._known.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, np.asarray(self.embedder.encode(new), np.float32), strict=True))
+        return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)
 
     @staticmethod
     def of(embedder: Embedder, golden: Sequence[str]) -> Questions:
@@ -57,7 +70,7 @@ class Questions:
             asked = [text for _, text in _recent(log, day, project)]
             if len(asked) < FEWEST_QUESTIONS:
                 return False
-            kept = make_topics(asked, self.golden.questions, self.embedder.encode, self.embedder.fingerprint)
+            kept = make_topics(asked, self.golden.questions, self.encode, self.embedder.fingerprint)
         elif kept.golden != self.golden.fingerprint:
             kept = counted(kept, self.golden.questions, self.golden.vectors)
         self.topics = kept
@@ -115,7 +128,7 @@ def _topics_of(log: QueryLog, day: date, pool: Sequence[Asked], questions: Quest
         return [None] * len(pool)
     texts = {query.id: query.question for query in log.queries(day, ids=[one.id for one in pool])}
     known = [one.id for one in pool if one.id in texts]
-    vectors = np.asarray(questions.embedder.encode([texts[name] for name in known]), np.float32)
+    vectors = questions.encode([texts[name] for name in known])
     named = dict(zip(known, questions.topics.assign(vectors), strict=True))
     return [named.get(one.id) for one in pool]
 
@@ -127,6 +140,6 @@ def _look(log: QueryLog, space: Workspace, day: date, plan: Plan, questions: Que
     if kept is not None and (kept.topics_id, kept.golden) == (questions.topics.id, questions.golden.fingerprint):
         return kept
     asked = log.questions(day, project=plan.project, limit=PER_DAY)
-    found = look_at_day(name, asked, questions.topics, questions.golden, questions.embedder.encode)
+    found = look_at_day(name, asked, questions.topics, questions.golden, questions.encode)
     space.write(found, "questions", f"{name}.json")
     return found

@@ -63,6 +63,18 @@ def html_parts(
         yield part
 
 
+def whole_page(template: str, **context: Any) -> str:
+    """Another page in the same frame: the style and script of reports, the same policy, everything escaped.
+
+    The template writes `policy`, `style` and `script`; plots are passed as `Markup` of `svg.inline_plot`.
+    """
+    from markupsafe import Markup
+
+    style, script = _asset("report.css") + "\n" + STYLE, _asset("report.js")
+    found = make_environment("ragauge.report").get_template(template)
+    return found.render(style=Markup(style), script=Markup(script), policy=_policy(style, script), **context)
+
+
 class _Rows:
     """The rows as HTML, each at the fullest level that leaves room for those after it."""
 

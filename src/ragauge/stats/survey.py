@@ -25,8 +25,8 @@ class SurveyStratum:
 @dataclass(frozen=True)
 class SurveyMean:
     """`estimate` is of this very population. `n_effective` and `sd`: its standard error as a draw from users to come
-    is `sd/√n_effective` (no finite-population correction), which is what charts need. `left_out`: population of strata
-    without any value; they are taken to be like the rest.
+    is `sd/√n_effective` (no finite-population correction), which is what charts need; never more than were drawn.
+    `left_out`: population of strata without any value; they are taken to be like the rest.
     """
 
     estimate: Estimate
@@ -68,7 +68,7 @@ def survey_mean(
         method = "all of them: no sampling error"
     estimate = Estimate(value=value, low=min(low, value), high=max(high, value), level=level, n=n, method=method)
     spread = pooled + between
-    return SurveyMean(estimate, math.sqrt(spread), spread / future if future > 0 else float(n), left_out)
+    return SurveyMean(estimate, math.sqrt(spread), min(float(n), spread / future) if future > 0 else float(n), left_out)
 
 
 def _bounds(
