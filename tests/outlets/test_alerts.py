@@ -341,3 +341,8 @@ def test_a_wrong_setting_is_told_without_its_secrets(section: dict[str, Any], sa
     with pytest.raises(SettingsError) as caught:
         alert_settings(section)
     assert says in str(caught.value)
+
+
+def test_the_schema_in_the_documentation_is_the_alerts() -> None:
+    file = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas" / "alert.schema.json"
+    assert json.loads(file.read_text(encoding="utf-8")) == Alert.model_json_schema(mode="serialization")

@@ -59,17 +59,22 @@ def command(file: Path | None, resume: str | None, **options: Any) -> int:
         if resume is not None:
             _refuse(options, file)
             directory = find_sweep(resume, options["out"] or Path("runs"))
+            base = directory.manifest.cell(directory.manifest.base).settings
+            tracking = _tracking(_restored(base))
             how = how_of(None, **flags)
             swept = sweep_on(directory, how, watcher, reading, options["confirm_split"])
         else:
             if options["retry_errors"]:
                 raise SettingsError("--retry-errors goes with --resume SWEEP")
             plan = _plan(file, options)
+            tracking = _tracking(plan.cells[0].settings)
             out = options["out"] or Path(plan.cells[0].settings.run.out)
             swept = sweep_new(plan, out, how_of(plan, **flags), watcher, reading)
     finally:
         watcher.close()
     _print(swept, options)
+    _track(swept, tracking, quiet=options["quiet"])
+    click.echo(str(swept.directory.path), err=True)
     if swept.table.best is None:
         click.echo(f"{swept.table.quality} could not be scored in any finished cell.", err=True)
         return max(3, swept.outcome.exit_code)
@@ -127,4 +132,31 @@ def _print(swept: Any, options: dict[str, Any]) -> None:
         stdout_console().print(terminal(swept.table, swept.confirmation))
     for cell, why in swept.outcome.ended_early.items():
         click.echo(f"{cell} ended early: {why}. Continue with --resume {path}", err=True)
-    click.echo(str(path), err=True)
+
+
+def _restored(stored: dict[str, Any]) -> Any:
+    """The settings of a cell as far as tracking needs them: secrets were struck out of the rest."""
+    from ragauge.engine.settings import Settings
+
+    return Settings(tracking=stored.get("tracking") or {}, base=Path(stored.get("base", ".")))
+
+
+def _tracking(settings: Any) -> Any:
+    from ragauge.cli.afterwards import tracking_of
+
+    return tracking_of(settings)
+
+
+def _track(swept: Any, where: Any, *, quiet: bool) -> None:
+    """Log the sweep and its cells in MLflow where the settings say so; nothing that goes wrong changes the sweep."""
+    if where is None:
+        return
+    from ragauge.cli.track import say
+    from ragauge.outlets.mlflow import track_sweep
+
+    told = track_sweep(
+        swept.directory, where, lambda text: None if quiet else click.echo(f"MLflow: {text} …", err=True)
+    )
+    say(told)
+    if any(one.outcome == "failed" for one in told):
+        click.echo(f"  The sweep is kept. Log it later: ragauge track {swept.directory.path}", err=True)
