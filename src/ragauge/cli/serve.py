@@ -78,6 +78,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever reads the address and connects at once waits, and is not refused
     except OSError as error:
         listening.close()
         raise UsageError(

@@ -12,6 +12,7 @@ import os
 import re
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -70,7 +71,7 @@ def build(task: Task, told: Callable[[int, int], None] | None = None) -> None:
     """Read the run and write the file, whole or not at all. `told`: rows read so far, of how many."""
     run, target = RunDir.open(task.run), Path(task.target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     beside.unlink(missing_ok=True)
     try:
         connection = sqlite3.connect(beside, isolation_level=None)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -57,7 +58,7 @@ def work(task: Task) -> None:
     found = [_kept(one) for one in compare(sources[0], sources[1:], Options())]
     target = Path(task.target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         beside.write_bytes(_FOUND.dump_json(found))
         beside.replace(target)
