@@ -21,7 +21,14 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "parquet": (("pyarrow",), "Parquet files"),
     "pandas": (("pandas",), "to_pandas()"),
     "huggingface": (("datasets",), "Hugging Face Dataset objects"),
+    "http": (("httpx2", "jsonpath"), "a system behind HTTP, or a program with a field mapping"),
+    "langchain": (("langchain_core",), "LangChain objects"),
+    "llamaindex": (("llama_index",), "LlamaIndex objects"),
+    "haystack": (("haystack",), "Haystack pipelines"),
+    "mcp": (("mcp",), "a tool of an MCP server"),
 }
+#: Modules whose distribution has another name.
+_DISTRIBUTIONS = {"jsonpath": "python-jsonpath", "llama_index": "llama-index-core", "haystack": "haystack-ai"}
 #: Environment variables that something may need; only whether they are set is shown.
 VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT")
 
@@ -64,7 +71,7 @@ def _extra(name: str) -> dict[str, Any]:
 
 def _version(module: str) -> str:
     try:
-        return version(module.replace("_", "-"))
+        return version(_DISTRIBUTIONS.get(module, module.replace("_", "-")))
     except PackageNotFoundError:
         return "?"
 

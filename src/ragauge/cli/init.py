@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
+
+from ragauge.cli.init_systems import SYSTEMS, settings_text
 
 SETTINGS = """\
 # Settings of ragauge. Paths are relative to this file. `ragauge run` reads it; flags win over it.
@@ -50,13 +53,36 @@ GOLDEN = """\
   verified: false
 """
 
+GOLDEN_BY_DOCUMENT = """\
+# One item per question. Only `id` and `question` are required; everything else adds metrics.
+- id: q1
+  question: How do I change the retention of the audit log?
+  answer: Set `audit.retention_days`; the default is 30 days.
+  answerable: true         # say it on every item: rates of wrong refusals and of hallucinations rest on it
+  sources: [configuration.md]   # documents that hold the answer, as your system names them (see `ragauge ask`)
+  keywords: ["audit.retention_days", "30"]
+  tags: [lookup]
+  verified: false
+- id: q2
+  question: Which colour has the logo?
+  answerable: false        # the documents do not say: the right answer is to decline
+  tags: [unanswerable]
+  verified: false
+"""
+
 
 @click.command("init")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
 @click.option("--example", is_flag=True, help="Copy the shipped example (corpus, golden set, settings) instead.")
-def command(folder: Path, example: bool) -> int:
+@click.option("--from", "kind", metavar="KIND", help=f"The system that you have: {', '.join(SYSTEMS)}.")
+def command(folder: Path, example: bool, kind: str | None) -> int:
     """Write ragauge.yaml and golden.yaml into FOLDER (default: here). Nothing is overwritten."""
-    from ragauge.errors import StoreError
+    from ragauge.errors import SettingsError, StoreError, UnknownName
+
+    if kind is not None and kind not in SYSTEMS:
+        raise UnknownName("kind of system", kind, SYSTEMS)
+    if kind is not None and example:
+        raise SettingsError("--example has a system of its own: leave out --from")
 
     names = ("ragauge.yaml", "golden.yaml") + (("corpus",) if example else ())
     taken = [name for name in names if (folder / name).exists()]
@@ -67,12 +93,17 @@ def command(folder: Path, example: bool) -> int:
         if example:
             _copy_example(folder)
         else:
-            (folder / "ragauge.yaml").write_text(SETTINGS, encoding="utf-8")
-            (folder / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
+            text = SETTINGS if kind is None else settings_text(kind)
+            (folder / "ragauge.yaml").write_text(text, encoding="utf-8")
+            (folder / "golden.yaml").write_text(GOLDEN if kind is None else GOLDEN_BY_DOCUMENT, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write into {folder}: {error.strerror or error}") from error
     for name in names:
         click.echo(f"wrote {folder / name}")
+    if kind is not None:
+        _say_extra(SYSTEMS[kind][1])
+        click.echo("Next: correct `system:`, then: ragauge ask, and with your questions: ragauge run")
+        return 0
     click.echo("Next: " + ("ragauge run" if example else "put your questions into golden.yaml, then: ragauge run"))
     return 0
 
@@ -84,3 +115,10 @@ def _copy_example(folder: Path) -> None:
     for name in ("ragauge.yaml", "golden.yaml"):
         shutil.copyfile(source / name, folder / name)
     shutil.copytree(source / "corpus", folder / "corpus", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def _say_extra(extra: str) -> None:
+    """What has to be installed for this kind of system, if it is not."""
+    modules = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack", "http": "jsonpath"}
+    if extra and find_spec(modules.get(extra, extra)) is None:
+        click.echo(f"It needs an extra: pip install 'ragauge[{extra}]'")

@@ -49,7 +49,7 @@ class McpSettings(OwnSettings):
     env: dict[str, str] = Field(default_factory=dict)
     cwd: str | None = None
     timeout_s: float = Field(default=60.0, gt=0)
-    start_timeout_s: float = Field(default=30.0, gt=0)
+    start_timeout_s: float = Field(default=60.0, gt=0)
     version: str = ""
 
 

@@ -50,11 +50,15 @@ class Session:
             async with asyncio.timeout(self.where.start_timeout_s):
                 tools = await asyncio.shield(ready)
         except TimeoutError:
+            told = self._told()
+            ready.cancel()
             await self.close()
             raise SystemFailed(
-                f"the MCP server did not start within {self.where.start_timeout_s:g} s{self._told()}"
+                struck(f"the MCP server did not start within {self.where.start_timeout_s:g} s{told}", self.secrets),
+                hint="Give it longer: `start_timeout_s`.",
             ) from None
         except asyncio.CancelledError:
+            ready.cancel()
             await self.close()
             raise
         self.works = True
@@ -105,7 +109,8 @@ class Session:
                     cursor = page.next_cursor
                     if cursor is None:
                         break
-                ready.set_result(tools)
+                if not ready.done():
+                    ready.set_result(tools)
                 await self._stop.wait()
         except BaseException as error:
             if not ready.done():

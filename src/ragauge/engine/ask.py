@@ -1,0 +1,74 @@
+"""One question to the system under test: what came back, and what of it could not be read."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from ragauge.core.sample import Question, Response
+from ragauge.core.system import Closes, SystemInfo
+from ragauge.engine.parts import make_system
+from ragauge.engine.settings import Settings
+from ragauge.errors import SampleError, TimedOut
+from ragauge.judges.layers import preflight
+
+
+@dataclass(frozen=True)
+class Told:
+    """A response, or why there is none. `raw`: the reply itself, where it could not be read."""
+
+    system: SystemInfo
+    question: Question
+    response: Response | None = None
+    error: str | None = None
+    hint: str = ""
+    raw: str | None = None
+
+    @property
+    def not_found(self) -> list[str]:
+        """The mapping's paths that led nowhere in the reply."""
+        return list(self.response.metadata.get("not_found", ())) if self.response is not None else []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What will keep metrics from being computed, or labels from being found."""
+        found = []
+        context = self.response.context if self.response is not None else None
+        if context is not None and len(context):
+            if all(chunk.document is None for chunk in context):
+                found.append("no context names its document: labels by document (`sources`) cannot be matched")
+            if all(chunk.id == f"context-{chunk.rank}" for chunk in context):
+                found.append("no context has an id: labels by chunk id (`chunks`) cannot be matched")
+            if not context.with_text:
+                found.append("no context has a text: faithfulness and the like cannot be judged")
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for `--json`."""
+        return {
+            "system": self.system.model_dump(mode="json"),
+            "question": self.question.model_dump(mode="json", exclude_defaults=True),
+            "response": None if self.response is None else self.response.model_dump(mode="json", exclude_none=True),
+            "not_found": self.not_found,
+            "warnings": self.warnings,
+            "error": None if self.error is None else {"message": self.error, "hint": self.hint, "raw": self.raw},
+        }
+
+
+async def ask_once(settings: Settings, question: Question) -> Told:
+    """Make the system that `settings` name, ask it, and let go of it. `RagaugeError` when it cannot be made."""
+    system = make_system(settings)
+    info = system.info()
+    try:
+        await preflight(system)
+        async with asyncio.timeout(settings.run.timeout_s):
+            return Told(info, question, response=await system.respond(question))
+    except TimeoutError:
+        late = TimedOut(f"the system did not answer within {settings.run.timeout_s:g} s")
+        return Told(info, question, error=late.message)
+    except SampleError as failure:
+        return Told(info, question, error=failure.message, hint=failure.hint, raw=failure.raw)
+    finally:
+        if isinstance(system, Closes):
+            await system.aclose()
