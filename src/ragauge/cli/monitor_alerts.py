@@ -34,6 +34,7 @@ def check(file: Path | None, until: str | None, **options: Any) -> int:
     """
     from ragauge.monitor.report import history_of, standing_of
     from ragauge.monitor.rules import NAIVE, load_rules
+    from ragauge.monitor.telling import check_document
 
     opened = open_monitored(options)
     monitor = opened.monitor
@@ -46,8 +47,7 @@ def check(file: Path | None, until: str | None, **options: Any) -> int:
     standing = standing_of(history, monitor, opened.space)
     deliveries = _notify(opened, standing, options) if options["notify"] else None
     if options["as_json"]:
-        told = {"told": [vars(one) for one in deliveries]} if deliveries is not None else {}
-        emit_json({"name": opened.name, **standing.model_dump(mode="json"), **told, "exit": _exit(standing)})
+        emit_json(check_document(standing, opened.name, _exit(standing), deliveries).model_dump(mode="json"))
     else:
         _print(standing)
     return _exit(standing)

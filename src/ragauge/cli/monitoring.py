@@ -47,7 +47,6 @@ def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | No
     from ragauge.analysis.thresholds import resolve_thresholds
     from ragauge.cli.run import DEFAULT_FILE
     from ragauge.engine.settings import load_settings
-    from ragauge.errors import SettingsError
     from ragauge.monitor.report import MonitorSettings
     from ragauge.monitor.settings import log_settings
     from ragauge.monitor.store import open_log

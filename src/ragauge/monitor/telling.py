@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from ragauge.core.model import Model
 from ragauge.monitor.alerts import Alert, Standing
 from ragauge.outlets.alert import Alert as Message
 from ragauge.outlets.alert import Link, Measure
+from ragauge.outlets.tell import Delivery
 
 
 def message(alert: Alert, name: str, link: str | None = None) -> Message:
@@ -68,3 +70,27 @@ def _lately(alert: Alert, day: str | None) -> bool:
     if alert.resolved is None or day is None:
         return False
     return (date.fromisoformat(day) - date.fromisoformat(alert.resolved)).days <= REMEMBERED
+
+
+class Told(Model):
+    """What became of one message at one channel."""
+
+    channel: str
+    outcome: str
+    why: str = ""
+
+
+class CheckDocument(Standing):
+    """What `ragauge monitor check --json` prints. `exit`: 0 nothing stands, 1 an alert stands, 3 cannot be judged."""
+
+    name: str
+    exit: int
+    told: tuple[Told, ...] | None = None
+
+
+def check_document(standing: Standing, name: str, code: int, deliveries: list[Delivery] | None) -> CheckDocument:
+    """The document of a check."""
+    told = None
+    if deliveries is not None:
+        told = tuple(Told(channel=one.channel, outcome=one.outcome, why=one.why) for one in deliveries)
+    return CheckDocument(**dict(standing), name=name, exit=code, told=told)

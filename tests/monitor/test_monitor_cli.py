@@ -1,0 +1,233 @@
+"""From the log to the alert: real files, the embedded judge, a real webhook."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ragauge.cli.monitor import command
+from ragauge.core.model import Model
+from ragauge.errors import InputError, SettingsError
+from ragauge.monitor.query import Feedback, LoggedChunk, LoggedQuery
+from ragauge.monitor.report import MonitorReport
+from ragauge.monitor.telling import CheckDocument
+from ragauge.monitor.writer import LogWriter
+from ragauge.store.rundir import RunDir
+from ragauge.testing.receiver import WebhookReceiver
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
+TODAY = dt.datetime.now(dt.UTC).date()
+PER_DAY = 80
+_THINGS = ("timeout", "retention", "quota", "replica", "backup", "certificate", "webhook", "invoice")
+_WAYS = ("How long is the {} kept?", "Where do I change the {}?", "Why does the {} fail?", "Who may see the {}?")
+
+
+def _query(day: dt.date, place: int, rng: random.Random, level: float) -> LoggedQuery:
+    thing = _THINGS[place % len(_THINGS)]
+    question = _WAYS[place // len(_THINGS) % len(_WAYS)].format(thing)
+    text = f"The {thing} is kept for 30 days. It is changed in settings, section {thing}."
+    chunks = tuple(
+        LoggedChunk(
+            id=f"{thing}-{k}", document=f"{thing}.md", text=text, rank=k, score=rng.gauss(level, 0.05) - 0.1 * k
+        )
+        for k in (1, 2)
+    )
+    at = dt.datetime.combine(day, dt.time(rng.randrange(24), rng.randrange(60)), dt.UTC)
+    return LoggedQuery(
+        id=f"{day}-{place:03d}", at=at, question=question, answer=f"The {thing} is kept for 30 days.",
+        chunks=() if rng.random() < 0.01 else chunks, total_ms=rng.lognormvariate(5.2, 0.3), variant=rng.choice("AB"),
+        session=f"u{rng.randrange(300)}", abstained=rng.random() < 0.05,
+    )  # fmt: skip
+
+
+def write_log(folder: Path, level: Callable[[int], float], n_days: int = 34) -> Path:
+    """A log of the last `n_days` complete days; `level(days before today)` is the similarity of the best chunk."""
+    rng = random.Random(11)
+    log = folder / "production"
+    with LogWriter(log) as writer:
+        for back in range(n_days, 0, -1):
+            day = TODAY - dt.timedelta(back)
+            queries = [_query(day, place, rng, level(back)) for place in range(PER_DAY)]
+            writer.append(queries)
+            writer.append_feedback(
+                Feedback(query_id=q.id, at=q.at + dt.timedelta(minutes=1), feedback="down" if place % 20 == 0 else "up",
+                         outcome=float(rng.random() < 0.5))
+                for place, q in enumerate(queries) if place % 10 == 0
+            )  # fmt: skip
+    return log
+
+
+@pytest.fixture(scope="module")
+def fallen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log whose similarity fell by 10 % five days ago, its last two days sampled and judged."""
+    folder = tmp_path_factory.mktemp("fallen")
+    log = write_log(folder, lambda back: 0.72 if back <= 5 else 0.8)
+    golden = folder / "golden.jsonl"
+    items = [{"id": f"g{i}", "question": _WAYS[i % 4].format(_THINGS[i % 7])} for i in range(28)]
+    golden.write_text("\n".join(map(json.dumps, items)))
+    assert _run("sample", "--log", log, "--days", 2, "--n", 12, "--golden", golden).exit_code == 0
+    assert _run("judge", "--log", log, "--days", 2, "--quiet").exit_code == 0
+    return log
+
+
+def _run(*args: object) -> Result:
+    return CliRunner().invoke(command, [str(one) for one in args], catch_exceptions=False, standalone_mode=False)
+
+
+def _code(result: Result) -> Any:
+    return result.return_value
+
+
+def test_from_the_log_to_one_message_and_its_end(fallen: Path, tmp_path: Path) -> None:
+    with WebhookReceiver() as receiver:
+        settings = tmp_path / "ragauge.yaml"
+        settings.write_text(json.dumps({
+            "alerts": {"channels": [{"webhook": receiver.url}]},
+            "monitor": {"log": str(fallen), "name": "faq", "link": "https://ragauge.example/monitor?day={day}"},
+        }))  # fmt: skip
+        asked = ("check", "--config", settings, "--notify", "--json")
+        early = _run(*asked, "--until", TODAY - dt.timedelta(7))
+        assert (_code(early), json.loads(early.stdout)["alerts"]) == (0, [])
+        assert receiver.documents == []
+        first = _run(*asked)
+        document = json.loads(first.stdout)
+        assert _code(first) == document["exit"] == 1
+        assert [(a["rule"], a["status"]) for a in document["alerts"]] == [("top_similarity_drop", "firing")]
+        assert document["alerts"][0]["raised"] <= str(TODAY - dt.timedelta(3))
+        (message,) = receiver.documents
+        assert message["title"].startswith("faq: mean top-1 similarity fell from 0.69")
+        assert message["links"][0]["url"].startswith("https://ragauge.example/monitor?day=20")
+        again = _run(*asked)
+        assert _code(again) == 1
+        assert len(receiver.documents) == 1
+        assert json.loads(again.stdout)["told"][0]["outcome"] == "already sent"
+
+
+def test_the_report_says_what_was_logged_and_judged(fallen: Path, tmp_path: Path) -> None:
+    result = _run("report", "--log", fallen, "--days", 10, "--json")
+    report = MonitorReport.model_validate_json(result.stdout)
+    assert report.n_queries == 9 * PER_DAY  # today is one of the ten, and empty
+    assert [day.complete for day in report.days] == [True] * 9 + [False]
+    names = {info.name for info in report.series}
+    assert {"top_similarity", "zero_results", "p50_ms", "p95_ms", "p99_ms", "slow", "abstention", "thumbs_down",
+            "feedback", "question_drift", "faithfulness", "context_sufficiency", "coverage"} <= names  # fmt: skip
+    day = report.days[-2]
+    for figure in day.figures.values():
+        if figure.low is not None and figure.high is not None:
+            assert figure.low <= figure.value <= figure.high
+    assert day.figures["thumbs_down"].k == 4
+    assert day.figures["faithfulness"].n_judged
+    assert sum(day.topics.values()) == PER_DAY
+    assert any(row.gap or row.n_golden == 0 for row in report.topics if "invoice" in row.name) or report.topics
+    assert [one.n_judged for one in report.sampled] == [12, 12]
+    assert report.now
+    page = tmp_path / "page.html"
+    assert _run("report", "--log", fallen, "--days", 10, "--html", page).exit_code == 0
+    text = page.read_text()
+    assert "top_similarity_drop" in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert _run("report", "--log", fallen, "--days", 10).stdout.count("\n") > 20
+
+
+def test_judging_again_judges_nothing(fallen: Path) -> None:
+    run = next((fallen / "monitor" / "judged" / str(TODAY - dt.timedelta(1))).iterdir())
+    before = (run / "rows.jsonl").read_bytes()
+    result = _run("judge", "--log", fallen, "--days", 2, "--json")
+    assert [day["left"] for day in json.loads(result.stdout)["days"]] == [0, 0]
+    assert [day["runs"] for day in json.loads(result.stdout)["days"]] == [[], []]
+    assert (run / "rows.jsonl").read_bytes() == before
+    assert RunDir.open(run).manifest.dataset.name.startswith("log ")
+    rows = json.loads(_run("rows", "--log", fallen, "--json").stdout)["rows"]
+    assert len(rows) == 12
+    assert [len(row["low"]) for row in rows] == sorted((len(row["low"]) for row in rows), reverse=True)
+
+
+def test_a_judging_that_was_broken_off_goes_on(fallen: Path) -> None:
+    day = str(TODAY - dt.timedelta(2))
+    (run,) = (fallen / "monitor" / "judged" / day).iterdir()
+    lines = (run / "rows.jsonl").read_text().splitlines(keepends=True)
+    (run / "rows.jsonl").write_text("".join(lines[:5]))
+    report = MonitorReport.model_validate_json(_run("report", "--log", fallen, "--days", 5, "--json").stdout)
+    assert [one.n_judged for one in report.sampled if one.day == day] == [5]
+    result = json.loads(_run("judge", "--log", fallen, "--day", day, "--json").stdout)
+    assert result["days"][0]["left"] == 0
+    after = (run / "rows.jsonl").read_text()
+    assert after.startswith("".join(lines[:5]))
+    assert len(after.splitlines()) == 12
+
+
+def test_accepting_ends_an_alert(fallen: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    args = ("--log", fallen, "--state", state)
+    assert _code(_run("check", *args)) == 1
+    assert _run("accept", "top_similarity_drop", *args).exit_code == 0
+    found = json.loads(_run("check", *args, "--json").stdout)
+    assert found["alerts"] == []
+    assert any(one["rule"] == "top_similarity_drop" and one["learning"] for one in found["unjudged"])
+    with pytest.raises(InputError, match="no alert of 'slow_p95' stands"):
+        _run("accept", "slow_p95", *args)
+
+
+def test_candidates_and_outcomes(fallen: Path, tmp_path: Path) -> None:
+    target = tmp_path / "candidates.jsonl"
+    result = _run("candidates", "--log", fallen, "--days", 2, "--budget", 8, "--to", target, "--json")
+    made = json.loads(result.stdout)
+    assert made["added"] == len(target.read_text().splitlines()) > 0
+    assert made["reasons"]["thumbs_down"] >= 1
+    table = tmp_path / "outcomes.csv"
+    result = _run("outcomes", "--log", fallen, "--days", 10, "--out", table, "--json")
+    assert json.loads(result.stdout)["rows"] == 80
+    from ragauge.cli.ab import command as ab
+
+    judged = CliRunner().invoke(ab, [str(table), "--json"], catch_exceptions=False, standalone_mode=False)
+    assert sum(arm["n"] for arm in json.loads(judged.stdout)["arms"]) == 80
+
+
+def test_nothing_logged_cannot_be_judged(tmp_path: Path) -> None:
+    log = tmp_path / "empty"
+    with LogWriter(log):
+        pass
+    assert _code(_run("check", "--log", log)) == 3
+    assert "no query was logged" in _run("report", "--log", log).stdout
+    with pytest.raises(InputError):
+        _run("check", "--log", tmp_path / "nowhere")
+    with pytest.raises(InputError, match="no day is sampled"):
+        _run("judge", "--log", log)
+
+
+def test_rules_of_a_file(fallen: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(_run("rules", "--naive").stdout)
+    assert "zero_result_spike" in rules.read_text()
+    assert _code(_run("check", "--log", fallen, "--rules", rules)) == 1
+    rules.write_text("- {name: x, kind: limit, series: slow, direction: up, limit: 0.5}")
+    assert _code(_run("check", "--log", fallen, "--rules", rules)) == 0
+    naive = json.loads(_run("check", "--log", fallen, "--naive", "--json").stdout)
+    assert all(0 <= one["per_day"] <= 1 for one in naive["naive"])
+    rules.write_text("- {name: x, kind: limit, series: slow, direction: sideways}")
+    with pytest.raises(SettingsError, match="direction"):
+        _run("check", "--log", fallen, "--rules", rules)
+
+
+@pytest.mark.parametrize(("model", "name"), [(MonitorReport, "monitor-report"), (CheckDocument, "monitor-check")])
+def test_the_schema_in_the_documentation_is_the_models(model: type[Model], name: str) -> None:
+    written = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert written == json.loads(json.dumps(model.model_json_schema(mode="serialization")))
+
+
+def test_hostile_text_is_text_on_the_page(tmp_path: Path) -> None:
+    log = tmp_path / "<script>alert(1)</script>"
+    with LogWriter(log) as writer:
+        writer.append([LoggedQuery(id="1", at=dt.datetime.now(dt.UTC), question="<img src=x onerror=alert(1)>")])
+    page = tmp_path / "page.html"
+    assert _run("report", "--log", log, "--html", page).exit_code == 0
+    text = page.read_text()
+    assert "<script>alert" not in text
+    assert "<img" not in text
