@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.web.workbench import client, copied, csrf
+
 from ragauge.review import open_queue
 from ragauge.review.calibrating import draw, stored
 from ragauge.review.recalibrating import recalibrate, standing
 from ragauge.review.sources import drawn_candidates
 from ragauge.store.rundir import RunDir
-from tests.web.workbench import client, copied, csrf
 
 
 def labelled(folder: Path, run: RunDir, n: int = 40, *, wrong: int = 4) -> None:

@@ -6,11 +6,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.web.workbench import an_inspection, client, csrf, inspecting, signed_on
+
 from ragauge.diagnose.inspection import report
 from ragauge.errors import UsageError
 from ragauge.report.html_inspect import view
 from ragauge.web.settings import Services
-from tests.web.workbench import an_inspection, client, csrf, inspecting, signed_on
 
 
 def ask(made: Any, **form: str) -> Any:

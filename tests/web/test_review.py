@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.web.workbench import client, copied, queued, signed_on
+
 from ragauge.review import open_queue
 from ragauge.review.items import Candidate
 from ragauge.review.labels import CLAIM_LABELS, claim_words
 from ragauge.review.screen import choices, screen
-from tests.web.workbench import client, copied, queued, signed_on
 
 
 def labels(folder: Path) -> list[Any]:
@@ -192,7 +193,14 @@ def test_a_question_from_a_log_is_promoted_or_rejected(tmp_path: Path) -> None:
     made = client(tmp_path)
     token = signed_on(made, "ann")
     assert "Does this question belong into the golden set?" in made.get("/review").text
-    form = {"csrf": token, "item": one.id, "label": "promote", "new_question": "Where is it?", "reference": "Here.", "tags": "plain"}
+    form = {
+        "csrf": token,
+        "item": one.id,
+        "label": "promote",
+        "new_question": "Where is it?",
+        "reference": "Here.",
+        "tags": "plain",
+    }
     assert made.post("/review/label", data=form).status_code == 303
     made.post("/review/promote", data={"csrf": token})
     draft = json.loads((tmp_path / ".ragauge" / "golden-draft.jsonl").read_text())

@@ -68,6 +68,7 @@ def verdict_lines(verdict: Any) -> str:
         f"{one.get('label')}: {one.get('claim') or one.get('id')}"
         + (f" ({one['reason']})" if one.get("reason") else "")
         for one in verdict.get("verdicts") or ()
+        if isinstance(one, Mapping)
     ]
     return "\n".join(lines)
 

@@ -13,9 +13,14 @@ def worth_a_look(
 ) -> list[Candidate]:
     """At most `budget` answers of a run: a random control (noted beside the run), then the interesting ones.
 
+    What those do not use up is drawn at random as well: it serves the measurement of the judge.
     `clusters`: representatives of groups of failures too, for which failures are embedded.
     """
     n_random = max(1, round(budget * sources.SHARES["random"]))
     control = draw(run, metric, n_random, seed, by_bands=False)
     groups = sources.representatives(run, metric, seed=seed) if clusters else {}
-    return sources.candidates(run, metric, budget, random_draw=control, representatives=groups, wanted=wanted)
+    found = sources.candidates(run, metric, budget, random_draw=control, representatives=groups, wanted=wanted)
+    if len(found) < budget:
+        control = [*control, *draw(run, metric, budget - len(found), seed, by_bands=False)]
+        found = sources.candidates(run, metric, budget, random_draw=control, representatives=groups, wanted=wanted)
+    return found
