@@ -12,10 +12,12 @@ from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.golden import GoldenSet
 from ragauge.engine.parts import make_system
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
-from ragauge.engine.run import Options, Samples, chosen, redrawn_plans
+from ragauge.engine.recipe import redrawn_plans
+from ragauge.engine.run import Options, Samples, chosen
 from ragauge.engine.score import score_sample
 from ragauge.engine.settings import Settings
 from ragauge.errors import SampleError
+from ragauge.systems.reference.embedders import is_api
 
 #: What is guessed of a system that is not asked: so many passages of so many characters.
 GUESSED_CHUNKS, GUESSED_LENGTH = 5, 800
@@ -109,7 +111,7 @@ async def _add(forecast: Forecast, plan: MetricPlan, sample: Sample, options: Op
 def _plans(options: Options, supply: Supply, k: int, forecast: Forecast) -> Iterable[MetricPlan]:
     first = plan_metrics(options.settings.metrics, supply, options.judge, k)
     forecast.skipped = first.skipped
-    again = redrawn_plans(options, supply, k)
+    again = redrawn_plans(options.settings, options.judge, supply, k)
     return [again.get(repeat, first) for repeat in range(options.settings.run.repeats)]
 
 
@@ -131,7 +133,10 @@ async def _dry_system(options: Options, forecast: Forecast) -> System | None:
     if kind == "replay":
         return make_system(settings)
     contextual = values.get("prefix") == "contextual"
-    plain = {"store": "memory"} | ({"retrieval": "bm25", "expand": "none"} if contextual else {})
+    without_network = {"store": "memory"} | ({"embedder": "minilm"} if is_api(values.get("embedder")) else {})
+    plain = without_network | ({"retrieval": "bm25", "expand": "none"} if contextual else {})
+    if is_api(values.get("embedder")):
+        forecast.notes.append("the embedder is not asked: chunks are guessed with the one on this machine")
     system: Any = make_system(_with(settings, plain), options.shared)
     await system.build_index()
     if contextual:
@@ -140,7 +145,7 @@ async def _dry_system(options: Options, forecast: Forecast) -> System | None:
             forecast.notes.append("chunk prefixes are not written yet: retrieval is guessed by BM25, without expansion")
         else:  # all of them are in the cache: the pipeline as it is
             await system.aclose()
-            system = make_system(_with(settings, {"store": "memory"}), options.shared)
+            system = make_system(_with(settings, without_network), options.shared)
     done: System = system
     return done
 

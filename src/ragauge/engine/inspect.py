@@ -217,12 +217,12 @@ def _others(lists: Sequence[RankedList], known: Mapping[str, Chunk], told: set[s
 def _truncated(
     settings: Mapping[str, Any], chunks: Iterable[RetrievedChunk | Chunk]
 ) -> tuple[tuple[str, ...], int | None]:
-    from ragauge.embeddings import load
     from ragauge.systems.reference.embed import search_text
+    from ragauge.systems.reference.embedders import load_embedder
 
     if "embedder" not in settings or settings.get("retrieval") == "bm25":
         return (), None
-    embedder = load(str(settings["embedder"]))
+    embedder = load_embedder(settings["embedder"])
     prefix = str(settings.get("prefix", "none"))
     unique = {chunk.id: chunk for chunk in chunks}
     texts = [search_text(Chunk(id=c.id, text=c.text, metadata=c.metadata), prefix) for c in unique.values()]

@@ -153,7 +153,7 @@ def test_preparing_embeds_all_questions_in_one_call_and_changes_no_answer(
     make: Make, counting: type[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = counting(32)
-    monkeypatch.setattr("ragauge.systems.reference.pipeline.load", lambda name: embedder)
+    monkeypatch.setattr("ragauge.systems.reference.pipeline.load_embedder", lambda name: embedder)
     system = make(generator="none", retrieval="dense", embedding_cache="none")
     before = [r.context for r in ask(make(generator="none", retrieval="dense", embedding_cache="none"), ROTATE, PRO)]
 

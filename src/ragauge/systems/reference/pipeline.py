@@ -16,12 +16,12 @@ from ragauge.core.model import fingerprint
 from ragauge.core.provider import LanguageModel, ModelFor
 from ragauge.core.sample import Chunk, Question, Response, RetrievedChunk, RetrievedContext, Usage
 from ragauge.core.system import SystemInfo
-from ragauge.embeddings import load
-from ragauge.errors import SettingsError, SystemFailed, UnknownName
+from ragauge.errors import SettingsError, SystemFailed
 from ragauge.systems.reference import chunk as chunking
 from ragauge.systems.reference import embed
 from ragauge.systems.reference.contextual import Contextualiser
 from ragauge.systems.reference.corpus import Corpus, load_corpus
+from ragauge.systems.reference.embedders import ApiEmbedder, load_embedder, stops_the_run
 from ragauge.systems.reference.expand import make_expander, query_text
 from ragauge.systems.reference.feedback import SENTENCES, FeedbackExpander
 from ragauge.systems.reference.generate import ExtractiveGenerator, ExtractiveSettings
@@ -91,10 +91,8 @@ class ReferenceSystem:
         self._lock = threading.RLock()
         self._built = False
         self._prepared: dict[str, Any] = {}
-        try:
-            embedder = load(settings.embedder)
-        except UnknownName as error:
-            raise SettingsError(f"embedder: {error.message}", hint=error.hint) from error
+        embedder = load_embedder(settings.embedder)
+        self._api = embedder if isinstance(embedder, ApiEmbedder) else None
         self._vectors = VectorCache(embedder, _cache_folder(settings.embedding_cache))
         self._store = VectorStore(settings.store) if settings.retrieval != "bm25" else None
         self._use(tuple(_chunks(corpus, settings)))
@@ -148,11 +146,17 @@ class ReferenceSystem:
                     "settings": self.settings.answering,
                     "generator": None if self._generator is None else self._generator.fingerprint,
                     "expander": None if self._expander is None else self._expander.fingerprint,
+                    **self._reranker_identity(),
                     "code": CODE_VERSION,
                 }
             ),
             model=None if self._generator is None else _label(self.settings.generator),
         )
+
+    def _reranker_identity(self) -> dict[str, str]:
+        """A cross-encoder's weights: its folder's name says nothing of them."""
+        encoder = self._searcher.cross_encoder
+        return {} if encoder is None else {"cross_encoder": encoder.fingerprint}
 
     @property
     def prefix_usage(self) -> Usage:
@@ -179,6 +183,8 @@ class ReferenceSystem:
                 f"{len(self._chunks)} chunks: minilm embeds some 30 to 100 a second (once; vectors are kept). For a "
                 "large corpus `embedder: wordllama` is about 50 times faster and finds somewhat less"
             )
+        if self._api is not None and self._api.usage.calls:
+            found.append(self._api.told())
         if self._dense is not None:
             n_cut = sum(
                 self._vectors.embedder.truncated([embed.search_text(one, self.settings.prefix) for one in self._chunks])
@@ -186,7 +192,7 @@ class ReferenceSystem:
             if n_cut:
                 found.append(
                     f"{n_cut} of {len(self._chunks)} chunks are longer than the {self._vectors.embedder.max_tokens} "
-                    f"tokens that {self.settings.embedder} reads: their ends cannot be found by dense search"
+                    f"tokens that {self._vectors.embedder.name} reads: their ends cannot be found by dense search"
                 )
         return tuple(found)
 
@@ -212,6 +218,8 @@ class ReferenceSystem:
         """Check the language models before the first question; `EndpointUnusable` says that one cannot serve."""
         for model in self._models:
             await model.preflight()
+        if self._api is not None:
+            await asyncio.to_thread(self._api.check)
 
     async def prepare(self, questions: Sequence[Question], /, *, progress: Progress | None = None) -> None:
         """Build the index, and embed the texts of all questions in one batch, which is faster than one by one.
@@ -251,6 +259,8 @@ class ReferenceSystem:
         """Let go of the store and of connections; vectors on disk stay."""
         for model in self._models:
             await model.aclose()
+        if self._api is not None:
+            await asyncio.to_thread(self._api.close)
         with self._lock:
             if self._store is not None:
                 await asyncio.to_thread(self._store.close)
@@ -294,7 +304,10 @@ class ReferenceSystem:
         with self._lock:
             if self._built:
                 return 0
-            n_added = 0 if self._dense is None else self._dense.build(self.settings.prefix, progress)
+            try:
+                n_added = 0 if self._dense is None else self._dense.build(self.settings.prefix, progress)
+            except SystemFailed as error:
+                raise stops_the_run(error) from None
             self._searcher.warm()
             self._built = True
             return n_added

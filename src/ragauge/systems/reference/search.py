@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from ragauge.core.sample import Chunk, RetrievalStep, RetrievedChunk
+from ragauge.embeddings.cross_encoder import Relevance
 from ragauge.systems.reference.bm25 import BM25Index, Hit, Lexicon
 from ragauge.systems.reference.embed import search_text
 from ragauge.systems.reference.fuse import reciprocal_rank_fusion
@@ -44,13 +45,23 @@ class Searcher:
         """Lexical index of the corpus."""
         return BM25Index(self.lexicon, self._keys)
 
+    @cached_property
+    def cross_encoder(self) -> Relevance | None:
+        """The cross-encoder that re-ranks, where the settings name one."""
+        kind, _, name = self._settings.rerank.partition(":")
+        if kind != "cross-encoder":
+            return None
+        from ragauge.embeddings.cross_encoder import load_relevance
+
+        return load_relevance(name.strip())
+
     def warm(self) -> None:
         """Build what is built on first use, so that the first question is not charged for it."""
         if self._settings.retrieval != "dense":
             _ = self.bm25
         elif self._settings.generator == "extractive":
             _ = self.lexicon
-        if self._settings.rerank != "none":
+        if self._settings.rerank == "minilm":
             shared_reranker()
 
     def search(
@@ -95,6 +106,10 @@ class Searcher:
 
     def _reranked(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         texts = [search_text(self._chunks[index], self._settings.prefix) for index, _ in hits]
+        if self.cross_encoder is not None:
+            judged = [round(score, 6) for score in self.cross_encoder.scores(query, texts)]
+            pairs = [(index, score) for (index, _), score in zip(hits, judged, strict=True)]
+            return sorted(pairs, key=lambda hit: (-hit[1], self._keys[hit[0]]))
         from ragauge.embeddings.minilm import load_minilm
 
         embedder = load_minilm()

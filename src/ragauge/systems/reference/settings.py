@@ -35,7 +35,7 @@ class ReferenceSettings:
     chunk_unit: str = "characters"
     keep_code: bool = False
     prefix: str = "headings"
-    embedder: str = "minilm"
+    embedder: Any = "minilm"
     retrieval: str = "hybrid"
     k: int = 5
     candidates: int = 20
@@ -135,6 +135,20 @@ def _generator(name: str, value: Any) -> Any:
     raise SettingsError(f"{name} must be {accepted}, not {value!r}"[:300], hint=hint)
 
 
+def _embedder(name: str, value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else _text(name, value)
+
+
+def _rerank(name: str, value: Any) -> str:
+    """`none`, `minilm`, or `cross-encoder:NAME_OR_FOLDER`."""
+    if isinstance(value, str) and value.startswith("cross-encoder:") and value.partition(":")[2].strip():
+        return value
+    try:
+        return str(_one_of("none", "minilm")(name, value))
+    except SettingsError as error:
+        raise SettingsError(error.message.replace("minilm,", "minilm, cross-encoder:NAME,"), hint=error.hint) from None
+
+
 def _one_of(*accepted: str) -> Check:
     def check(name: str, value: Any) -> str:
         if isinstance(value, str) and value in accepted:
@@ -195,7 +209,7 @@ _CHECKS: dict[str, Check] = {
     "chunk_unit": _one_of("characters", "tokens"),
     "keep_code": _flag,
     "prefix": _one_of("headings", "contextual", "none"),
-    "embedder": _text,
+    "embedder": _embedder,
     "retrieval": _one_of("dense", "bm25", "hybrid"),
     "k": _whole(1, 1000),
     "candidates": _whole(1, 10_000),
@@ -203,7 +217,7 @@ _CHECKS: dict[str, Check] = {
     "expand": _one_of(*EXPANSIONS),
     "n_queries": _whole(1, 10),
     "model": _model,
-    "rerank": _one_of("none", "minilm"),
+    "rerank": _rerank,
     "history": _one_of("ignore", "last", "append"),
     "generator": _generator,
     "refusal": _text,
