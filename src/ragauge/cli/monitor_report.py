@@ -182,8 +182,12 @@ def report(days: int, until: str | None, html: Path | None, untested: bool, **op
         from ragauge.monitor.report_html import html_page
         from ragauge.store.tables import write_whole
 
-        page = html_page(built)
-        write_whole(html, lambda handle: handle.write(page.encode("utf-8", "replace")))
+        page = html_page(built).encode("utf-8", "replace")
+
+        def write(handle: Any) -> None:
+            handle.write(page)
+
+        write_whole(html, write)
         click.echo(f"{html}: {html.stat().st_size / 1000:.0f} kB", err=True)
     if options["as_json"]:
         emit_json(built.model_dump(mode="json"))

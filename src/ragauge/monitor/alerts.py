@@ -136,7 +136,10 @@ def replay(
     """
     metrics, accepted = metrics or {}, accepted or {}
     alerts: list[Alert] = []
-    judged, unjudged, unwatched, naive = 0, [], [], []
+    judged = 0
+    unjudged: list[Unjudged] = []
+    unwatched: list[str] = []
+    naive: list[NaiveRate] = []
     for rule, series in watched(days, rules, metrics):
         of = metrics.get(series, Watched())
         if isinstance(rule, Limit) and rule.limit is None and of.threshold is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from ragauge.core.model import Model, fingerprint
@@ -40,19 +40,13 @@ class DayScores(Model):
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True)
 class Samples:
     """The drawn queries as a stream for the engine, in the order of judging (thus of `u`), late ones by themselves."""
 
-    log: QueryLog
-    sample: DaySample
-    late: bool = False
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What the manifest calls the data."""
-        return f"log {self.sample.day}{' late' if self.late else ''}"
+    def __init__(self, log: QueryLog, sample: DaySample, late: bool = False) -> None:
+        self.log, self.sample, self.late = log, sample, late
+        self.name = f"log {sample.day}{' late' if late else ''}"  # what the manifest calls the data
+        self.warnings: tuple[str, ...] = ()
 
     @property
     def ids(self) -> list[str]:

@@ -82,7 +82,8 @@ def reference(days: Sequence[DayValue]) -> Reference:
     level = math.fsum(day.value for day in days) / n
     sampling = math.fsum(day.variance for day in days) / n
     plain = _between([day.value - level for day in days], n - 1, sampling)
-    effects, effect_variance, n_effects = (0.0,) * 7, 0.0, 0
+    effects: tuple[float, ...] = (0.0,) * 7
+    effect_variance, n_effects = 0.0, 0
     if n >= WEEKDAYS_FROM:
         effects, effect_variance, n_effects = _weekdays(days, level, sampling)
     residuals = [day.value - level - effects[day.weekday] for day in days]
