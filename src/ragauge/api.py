@@ -25,6 +25,7 @@ from ragauge.diagnose.matrix import diagnose
 from ragauge.engine.forecast import Forecast, forecast_run, forecast_samples
 from ragauge.engine.parts import Shared, make_judge, make_system
 from ragauge.engine.plan import known_metrics
+from ragauge.engine.recipe import Own
 from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
 from ragauge.engine.settings import RunSettings, Settings
 from ragauge.errors import RunError, SettingsError, UnknownName, UsageError
@@ -120,6 +121,8 @@ def evaluate(
     name: str = "evaluate",
     concurrency: int = 8,
     repeats: int = 1,
+    executor: str = "local",
+    workers: int | None = None,
     field_map: Mapping[str, str] | None = None,
     watcher: Watcher | None = None,
 ) -> Run:
@@ -127,12 +130,13 @@ def evaluate(
 
     Works in scripts and notebooks, also while an event loop is running. Raises `UsageError` for input that cannot be
     read, `RunError` when the run could not finish; a sample that cannot be judged is `Unscored`, never an exception.
+    `executor`: `local`, `ray`, or `ray://host:port`; `workers`: how many processes there.
     """
     settings = Settings(
         judge=judge if isinstance(judge, str) else None,
         metrics=list(metrics) if metrics is not None else None,
         thresholds=dict(thresholds or {}),
-        run=RunSettings(concurrency=concurrency, repeats=repeats),
+        run=_run_settings(concurrency=concurrency, repeats=repeats, executor=executor, workers=workers),
     )
     options = make_options(settings, Path(out), "evaluate", name, judge=judge)
     return score(samples, options, golden=golden, field_map=field_map, watcher=watcher)
@@ -162,6 +166,9 @@ def run(
 ) -> Run:
     """Ask a system every golden question and score what it answers. `system` None: the one that the settings name."""
     known = golden if isinstance(golden, GoldenSet) else load_golden(golden)
+    if system is not None:
+        system = _as_system(system, options)
+        options = replace(options, own=replace(options.own, system=system))
     made = run_blocking(run_system(known, _as_system(system, options), options, watcher or Silent()))
     return finish(made)
 
@@ -212,7 +219,19 @@ def make_options(
         name=name,
         shown_settings=shown_settings,
         shared=shared,
+        own=Own(judge=None if judge is None or isinstance(judge, str) else judge),
     )
+
+
+def _run_settings(**given: Any) -> RunSettings:
+    from pydantic import ValidationError
+
+    try:
+        return RunSettings(**given)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = ".".join(map(str, problem["loc"]))
+        raise SettingsError(f"{name}: {problem['msg']} (found {problem['input']!r})") from None
 
 
 def finish(made: Made) -> Run:

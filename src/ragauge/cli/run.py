@@ -30,6 +30,8 @@ DEFAULT_FILE = Path("ragauge.yaml")
 @click.option("--seed", type=int, help="Seed of everything that draws.")
 @click.option("--repeats", type=click.IntRange(1), help="Ask and judge each question N times.")
 @click.option("--concurrency", type=click.IntRange(1), help="Questions at once.")
+@click.option("--executor", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: where rows are made.")
+@click.option("--workers", type=click.IntRange(1), help="Processes, with --executor ray.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any setting: --set system.reference.k=10")
 @click.option("--name", help="A name for the run's directory.")
 @out_option
@@ -44,8 +46,9 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
     CONFIG is a settings file (default: ragauge.yaml here).
     """
     from ragauge import api
+    from ragauge.cli.afterwards import afterwards
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings, with_executor
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 
@@ -57,7 +60,7 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
             raise SettingsError(
                 f"{directory.path} was made by `ragauge {directory.manifest.command}`, not by `ragauge run`"
             )
-        settings = with_shared(restored_settings(directory.manifest), options)
+        settings = with_executor(with_shared(restored_settings(directory.manifest), options), options)
     else:
         if retry_errors:
             raise SettingsError("--retry-errors goes with --resume RUN")
@@ -78,10 +81,12 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
     if options["dry_run"]:
         return print_forecast(api.forecast(settings.path(settings.golden), made), as_json=options["as_json"])
 
+    after = afterwards(settings, quiet=options["quiet"])
+
     def make(watcher: Any) -> Any:
         return api.run(settings.path(settings.golden), None, made, watcher=watcher)
 
-    return carry_out(make, as_json=options["as_json"], rows=options["rows"], quiet=options["quiet"])
+    return carry_out(make, as_json=options["as_json"], rows=options["rows"], quiet=options["quiet"], after=after)
 
 
 def make_settings(config: Path | None, options: dict[str, Any]) -> Any:
@@ -99,7 +104,7 @@ def make_settings(config: Path | None, options: dict[str, Any]) -> Any:
     for name in ("golden", "corpus"):
         if options[name] is not None:
             overrides[name] = str(Path(options[name]).resolve())
-    simple = {"limit": "run.limit", "seed": "run.seed", "repeats": "run.repeats", "concurrency": "run.concurrency"}
+    simple = {name: f"run.{name}" for name in ("limit", "seed", "repeats", "concurrency", "executor", "workers")}
     overrides |= {
         key: options[name] for name, key in (simple | {"name": "run.name"}).items() if options[name] is not None
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,18 @@ _PASSWORD = re.compile(r"(://[^/@:\s]*:)(?!\$\{)[^/@\s]+(@)")
 _SECRET_WORDS = ("key", "token", "secret", "password", "authorization", "webhook", "slack", "apprise")
 
 
-def carry_out(make: Callable[[Any], Any], *, as_json: bool, rows: bool, quiet: bool) -> int:
-    """Make a run with `make(watcher)`, print it, and give the exit code: 0, or 3 when it could not be judged."""
+def carry_out(
+    make: Callable[[Any], Any],
+    *,
+    as_json: bool,
+    rows: bool,
+    quiet: bool,
+    after: Callable[[Any], None] | None = None,
+) -> int:
+    """Make a run with `make(watcher)`, print it, and give the exit code: 0, or 3 when it could not be judged.
+
+    `after`: what follows a run (`cli.afterwards`); it has no say in the exit code.
+    """
     from ragauge.cli.watch import TerminalWatcher
 
     watcher = TerminalWatcher(quiet=quiet)
@@ -29,11 +39,11 @@ def carry_out(make: Callable[[Any], Any], *, as_json: bool, rows: bool, quiet: b
             run = make(watcher)
     finally:
         watcher.close()
-    print_run(run, as_json=as_json, rows=rows)
+    print_run(run, as_json=as_json, rows=rows, after=after)
     return exit_code(run)
 
 
-def print_run(run: Any, *, as_json: bool, rows: bool) -> None:
+def print_run(run: Any, *, as_json: bool, rows: bool, after: Callable[[Any], None] | None = None) -> None:
     """The report on stdout (or one JSON document), the directory last on stderr."""
     from ragauge.report.document import row_documents
 
@@ -50,6 +60,10 @@ def print_run(run: Any, *, as_json: bool, rows: bool) -> None:
             console.print(f"\n{note}", markup=False)
         if rows:
             print_rows(run, console)
+    if after is not None:
+        sys.stdout.flush()
+        with contextlib.redirect_stdout(sys.stderr):
+            after(run)
     click.echo(str(run.path), err=True)
 
 
@@ -106,7 +120,7 @@ def _struck(value: Any, name: str = "") -> Any:
 #: What may stand beside --resume: everything else was decided when the run began.
 _WITH_RESUME = {
     "resume", "retry_errors", "out", "rows", "quiet", "as_json", "dry_run", "cache", "budget_usd", "budget_calls",
-    "prompts", "prices",
+    "prompts", "prices", "executor", "workers",
 }  # fmt: skip
 
 
@@ -141,3 +155,20 @@ def restored_settings(manifest: Any) -> Any:
             "a secret was struck out of that run's settings", hint="Write secrets as ${NAME} in ragauge.yaml to resume."
         )
     return Settings(**stored, base=Path(base))
+
+
+def with_executor(settings: Any, options: Mapping[str, Any]) -> Any:
+    """Settings of a run that is resumed, carried out elsewhere where flags say so: rows do not depend on it."""
+    from ragauge.engine.settings import RunSettings
+    from ragauge.errors import SettingsError
+
+    given = {name: options[name] for name in ("executor", "workers") if options.get(name) is not None}
+    if not given:
+        return settings
+    try:
+        run = RunSettings(**settings.run.model_dump() | given)
+    except ValueError:
+        raise SettingsError(
+            f"--executor {given['executor']!r} is none", hint="It is local, ray, ray://auto or ray://HOST:PORT."
+        ) from None
+    return settings.model_copy(update={"run": run})

@@ -27,6 +27,8 @@ from ragauge.cli.judging import judge_options
 @click.option("--seed", type=int, help="Seed of everything that draws.")
 @click.option("--repeats", type=click.IntRange(1), help="Judge each sample N times.")
 @click.option("--concurrency", type=click.IntRange(1), help="Samples at once.")
+@click.option("--executor", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT: where rows are made.")
+@click.option("--workers", type=click.IntRange(1), help="Processes, with --executor ray.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any setting: --set thresholds.recall=0.9")
 @click.option("--name", help="A name for the run's directory.")
 @out_option
@@ -38,8 +40,9 @@ from ragauge.cli.judging import judge_options
 def command(file: Path | None, resume: str | None, retry_errors: bool, **options: Any) -> int:
     """Score recorded outputs of a system: JSONL, JSON, YAML, CSV or Parquet, with the field names of other tools."""
     from ragauge import api
+    from ragauge.cli.afterwards import afterwards
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings, with_executor
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 
@@ -57,6 +60,7 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
         file, mapping = Path(stored["file"]), dict(stored["map"])
         golden = Path(stored["golden"]) if stored["golden"] else None
         settings = with_shared(restored_settings(_without_score(directory.manifest)), options)
+        settings = with_executor(settings, options)
     else:
         if retry_errors:
             raise SettingsError("--retry-errors goes with --resume RUN")
@@ -79,10 +83,12 @@ def command(file: Path | None, resume: str | None, retry_errors: bool, **options
         found = api.forecast(golden, made, samples=file, field_map=mapping)
         return print_forecast(found, as_json=options["as_json"])
 
+    after = afterwards(settings, quiet=options["quiet"])
+
     def make(watcher: Any) -> Any:
         return api.score(file, made, golden=golden, field_map=mapping, watcher=watcher)
 
-    return carry_out(make, as_json=options["as_json"], rows=options["rows"], quiet=options["quiet"])
+    return carry_out(make, as_json=options["as_json"], rows=options["rows"], quiet=options["quiet"], after=after)
 
 
 def _settings(options: dict[str, Any]) -> Any:
@@ -91,7 +97,7 @@ def _settings(options: dict[str, Any]) -> Any:
     from ragauge.engine.settings import load_settings
 
     file = options["config"] or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
-    names = {"limit": "run.limit", "seed": "run.seed", "repeats": "run.repeats", "concurrency": "run.concurrency"}
+    names = {name: f"run.{name}" for name in ("limit", "seed", "repeats", "concurrency", "executor", "workers")}
     overrides: dict[str, Any] = {
         key: options[name] for name, key in (names | {"name": "run.name"}).items() if options[name] is not None
     }

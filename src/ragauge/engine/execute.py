@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
@@ -14,7 +16,6 @@ from ragauge.core.system import System, repeating
 from ragauge.engine.plan import MetricPlan
 from ragauge.engine.score import failed_scores, score_sample
 from ragauge.errors import Reason, SampleError, SystemFailed, TimedOut
-from ragauge.store.jsonl import JsonlWriter
 
 Resolve = Callable[[GoldenItem, Response], Labels]
 
@@ -64,11 +65,22 @@ class Progress:
 Told = Callable[[Record, int], None]
 
 
-async def execute(execution: Execution, jobs: Iterable[Job], writer: JsonlWriter, told: Told) -> Progress:
+class Lines(Protocol):
+    """Where finished rows go: a `JsonlWriter`, or a list on the way to one."""
+
+    def append(self, line: str, /) -> None:
+        """Take one row, as JSON."""
+        ...
+
+
+async def execute(
+    execution: Execution, jobs: Iterable[Job], writer: Lines, told: Told, slots: asyncio.Semaphore | None = None
+) -> Progress:
     """Make every job's row and append it; `told(record, n_done)` after each.
 
     At most `concurrency` jobs are held at once, so memory does not grow with their number. A bug in a metric or a
-    system stops everything and is raised; rows that are finished by then are on disk.
+    system stops everything and is raised; rows that are finished by then are on disk. `slots`: places that several
+    calls share; a row is made while it holds one.
     """
     progress = Progress()
     source: Iterator[Job] = iter(jobs)
@@ -78,7 +90,8 @@ async def execute(execution: Execution, jobs: Iterable[Job], writer: JsonlWriter
             job = next(source, None)
             if job is None:
                 return
-            record = await make_record(execution, job)
+            async with slots or contextlib.nullcontext():
+                record = await make_record(execution, job)
             spent = _budget_reason(record)
             if spent is not None:
                 progress.spent = spent  # this row is left out: a resumed run makes it whole
@@ -102,9 +115,7 @@ async def make_record(execution: Execution, job: Job) -> Record:
     try:
         sample = await _sample(execution, job)
     except SampleError as error:
-        empty = Sample(item=job.item, response=Response(), repeat=job.repeat)
-        scores = failed_scores(execution.plan, error)
-        return Record(index=job.index, sample=empty, scores=scores, error=error.message, attempt=job.attempt)
+        return failed_record(execution.plan, job, error)
     scores, used = await score_sample(execution.plan_of(job), sample)
     return Record(
         index=job.index,
@@ -114,6 +125,14 @@ async def make_record(execution: Execution, job: Job) -> Record:
         warnings=(*sample.labels.notes, *sample_warnings(sample)),
         attempt=job.attempt,
     )
+
+
+def failed_record(plan: MetricPlan, job: Job, error: SampleError) -> Record:
+    """The row of a job that nothing came of: every metric says why."""
+    recorded = job.sample or Sample(item=job.item, response=Response())
+    sample = recorded.model_copy(update={"repeat": job.repeat})
+    scores = failed_scores(plan, error)
+    return Record(index=job.index, sample=sample, scores=scores, error=error.message, attempt=job.attempt)
 
 
 async def _sample(execution: Execution, job: Job) -> Sample:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ragauge.core.judge import Judge
 from ragauge.core.run import DatasetInfo, Manifest, Record
-from ragauge.core.sample import GoldenItem, Labels, Response, Sample
+from ragauge.core.sample import GoldenItem, Response, Sample
 from ragauge.core.system import Closes, HasCorpus, System, SystemInfo
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.fingerprint import set_fingerprint
 from ragauge.dataset.golden import GoldenSet
 from ragauge.dataset.validate import check_labels
-from ragauge.engine.execute import Execution, Job, Progress, execute
+from ragauge.engine.execute import Execution, Job, Progress
+from ragauge.engine.executor import executor_for, executor_notes
 from ragauge.engine.manifest import check_same_run, make_manifest
 from ragauge.engine.parts import Shared
-from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
+from ragauge.engine.plan import MetricPlan, Supply
+from ragauge.engine.recipe import Own, Recipe
 from ragauge.engine.settings import Settings
 from ragauge.errors import InputError
 from ragauge.judges.families import same_family_warnings
@@ -61,7 +63,7 @@ class Silent:
 @dataclass(frozen=True)
 class Options:
     """What is common to both ways. `expected`: the golden set that recorded outputs were joined to. `shared`: what the
-    models of judge and system have in common.
+    models of judge and system have in common. `own`: objects of the caller's that the settings do not name.
     """
 
     settings: Settings
@@ -75,6 +77,7 @@ class Options:
     shown_settings: dict[str, Any] | None = None
     expected: GoldenSet | None = None
     shared: Shared | None = None
+    own: Own = field(default_factory=Own)
 
 
 @dataclass(frozen=True)
@@ -113,22 +116,19 @@ async def run_system(golden: GoldenSet, system: System, options: Options, watche
         info = system.info()
         k = info.settings.get("k")
         k = k if isinstance(k, int) else 5
-        plan = plan_metrics(settings.metrics, supply, options.judge, k)
+        recipe = Recipe(settings, supply, asks=True, k=k, own=options.own)
+        execution = recipe.execution(options.judge, system, corpus)
         notes = (*golden.notes, *_warnings(system), *same_family_warnings(options.judge, [info.model]))
-        manifest = _manifest(options, golden.info(), info, plan, notes)
+        manifest = _manifest(
+            options, golden.info(), info, execution.plan, notes + executor_notes(recipe, options.judge)
+        )
         await _prepare(system, golden.items, watcher)
         jobs = [
             Job(index, item, repeat, draw=repeat)
             for repeat in range(settings.run.repeats)
             for index, item in enumerate(golden)
         ]
-
-        def labels(item: GoldenItem, response: Response) -> Labels:
-            return resolve_labels(item, corpus, response)
-
-        redrawn = redrawn_plans(options, supply, k)
-        execution = Execution(plan, system, labels, settings.run.concurrency, settings.run.timeout_s, redrawn)
-        return await _carry_out(execution, manifest, jobs, len(jobs), options, watcher)
+        return await _carry_out(recipe, execution, manifest, jobs, len(jobs), options, watcher)
     finally:
         await aclose(options.judge)
         if isinstance(system, Closes):
@@ -153,7 +153,8 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
             models[sample.response.model] = None
     if not items:
         raise InputError("no sample is left to score", file=samples.name, hint="Check --tags and --limit.")
-    plan = plan_metrics(settings.metrics, supply, options.judge)
+    recipe = Recipe(settings, supply, asks=False, own=options.own)
+    execution = recipe.execution(options.judge)
     missing = _missing(options, items)
     for item in missing:
         items[item.id] = item.fingerprint()
@@ -167,10 +168,14 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
         items=items,
     )
     info = SystemInfo(name="recorded outputs", kind="replay", fingerprint=answers.hexdigest()[:16])
-    notes = (*samples.warnings, *same_family_warnings(options.judge, list(models)))
+    notes = (
+        *samples.warnings,
+        *same_family_warnings(options.judge, list(models)),
+        *executor_notes(recipe, options.judge),
+    )
     if missing:
         notes += (f"{len(missing)} golden items have no recorded output: each counts as a failed row",)
-    manifest = _manifest(options, dataset, info, plan, notes)
+    manifest = _manifest(options, dataset, info, execution.plan, notes)
     n_repeats = settings.run.repeats
     recorded = (
         Job(index, sample.item, sample.repeat * n_repeats + repeat, sample, draw=repeat)
@@ -178,21 +183,8 @@ async def score_samples(samples: Samples, options: Options, watcher: Watcher) ->
         for repeat in range(n_repeats)
     )
     unanswered = [Job(n_samples + place, item) for place, item in enumerate(missing)]
-    execution = Execution(plan, concurrency=settings.run.concurrency, redrawn=redrawn_plans(options, supply))
     n_jobs = n_samples * n_repeats + len(unanswered)
-    return await _carry_out(execution, manifest, chain(recorded, unanswered), n_jobs, options, watcher)
-
-
-def redrawn_plans(options: Options, supply: Supply, k: int = 5) -> dict[int, MetricPlan]:
-    """The metrics once more for each repeat after the first, with a judge that draws anew where it can.
-
-    Without this, a repeat would be given the very replies of the first round, and no judge would ever show noise.
-    """
-    draw = getattr(options.judge, "with_sample", None)
-    if draw is None:
-        return {}
-    repeats = range(1, options.settings.run.repeats)
-    return {repeat: plan_metrics(options.settings.metrics, supply, draw(repeat), k) for repeat in repeats}
+    return await _carry_out(recipe, execution, manifest, chain(recorded, unanswered), n_jobs, options, watcher)
 
 
 def _missing(options: Options, recorded: Mapping[str, str]) -> list[GoldenItem]:
@@ -243,22 +235,28 @@ def _manifest(
 
 
 async def _carry_out(
-    execution: Execution, manifest: Manifest, jobs: Iterable[Job], n_total: int, options: Options, watcher: Watcher
+    recipe: Recipe,
+    execution: Execution,
+    manifest: Manifest,
+    jobs: Iterable[Job],
+    n_total: int,
+    options: Options,
+    watcher: Watcher,
 ) -> Made:
     try:
         if execution.system is None:  # before anything is written: an endpoint that cannot serve leaves no run behind
             await preflight(options.judge)
-        run = options.resume
-        if run is None:
-            run = RunDir.create(options.out, manifest)
-        else:
+        run, n_already = options.resume, 0
+        if run is not None:
             check_same_run(run.manifest, manifest)
-        with run.writer() as writer:
             index = run.index()
-            todo = _left(jobs, index, options.retry_errors)
             n_already = len(index.offsets) - (len(index.failed) if options.retry_errors else 0)
-            watcher.started(run, n_total, n_already)
-            progress = await execute(execution, todo, writer, watcher.row)
+        async with executor_for(recipe, options.shared, n_total - n_already, watcher.stage) as executor:
+            run = run or RunDir.create(options.out, manifest)
+            with run.writer() as writer:
+                todo = _left(jobs, run.index(), options.retry_errors)
+                watcher.started(run, n_total, n_already)
+                progress = await executor.carry_out(execution, todo, writer, watcher.row)
         return Made(run, progress)
     finally:
         await aclose(options.judge)  # connections belong to this event loop; the judge can be used again

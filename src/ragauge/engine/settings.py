@@ -6,12 +6,13 @@ never written into manifests or logs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ragauge.errors import InputError, SettingsError, nearest
 from ragauge.systems.variables import fill_variables as fill_variables
@@ -33,9 +34,16 @@ class RunSettings(_Section):
     limit: int | None = Field(default=None, ge=1)
     tags: tuple[str, ...] = ()
     #: Where rows are made: `local`, `ray` (on this machine), `ray://auto` or `ray://host:port` (a cluster).
-    executor: str = Field(default="local", pattern=r"^(local|ray|ray://[^/\s]+/?)$")
+    executor: str = "local"
     #: Processes on Ray; None: as many as fit the work and the cluster.
     workers: int | None = Field(default=None, ge=1, le=4096)
+
+    @field_validator("executor")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in ("local", "ray") and not re.fullmatch(r"ray://[^/\s]+/?", value):
+            raise ValueError("it is local, ray, ray://auto or ray://HOST:PORT")
+        return value
 
 
 class Settings(_Section):

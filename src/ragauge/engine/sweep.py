@@ -19,10 +19,10 @@ from ragauge.engine.grid import SweepPlan, restore_settings
 from ragauge.engine.indexes import IndexKeys, Shelf, keeps_its_own_store
 from ragauge.engine.jobs import Bench, BuildDone, BuildJob, CellDone, CellJob, Job, Progress, asked, do
 from ragauge.engine.parts import make_judge
+from ragauge.engine.recipe import computes_here
 from ragauge.engine.run import run_blocking
 from ragauge.engine.settings import Settings
 from ragauge.errors import RunError, StoreError
-from ragauge.judges.surroundings import split_spec
 from ragauge.store.rundir import RunDir, run_name
 from ragauge.store.sweepdir import SweepCell, SweepDir, SweepManifest
 
@@ -234,25 +234,11 @@ def _workers(how: How, settings: Sequence[Settings], n_jobs: int) -> tuple[bool,
 
     Tasks share one judge, and with it its rate limits, its budget and its cache.
     """
-    local = all(_computes_here(one) for one in settings)
+    local = all(computes_here(one) for one in settings)
     n = max(1, min(how.workers or (_cores() if local else TASKS), n_jobs))
     if how.executor == "auto":
         return local and n > 1, n
     return how.executor == "processes", n
-
-
-def _computes_here(settings: Settings) -> bool:
-    """Whether neither the judge nor the reference pipeline asks a language model behind an API."""
-    who, _ = split_spec(settings.judge)
-    judge = who.get("name") if isinstance(who, Mapping) else who
-    jury = isinstance(who, Mapping) and "jury" in who
-    kind, values = settings.system_kind()
-    asks = kind == "reference" and (
-        values.get("generator") not in (None, False, "extractive", "none")
-        or values.get("expand") not in (None, False, "none")
-        or values.get("prefix") == "contextual"
-    )
-    return not isinstance(judge, list) and judge in (None, "none", "embedded") and not jury and not asks
 
 
 def _cores() -> int:

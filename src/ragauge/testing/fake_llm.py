@@ -61,7 +61,7 @@ class Faults:
 
 @dataclass(frozen=True)
 class Seen:
-    """One model request that the server got."""
+    """One model request that the server got. `at`: when, by `time.monotonic`."""
 
     path: str
     task: str
@@ -69,11 +69,15 @@ class Seen:
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     fault: str | None
+    at: float = 0.0
 
 
 @dataclass
 class Counts:
-    """What the server counted. Model requests only; `/models` is counted in `listings`."""
+    """What the server counted. Model requests only; `/models` is counted in `listings`.
+
+    `busiest_minute`: the most requests in any 60 s; `busiest_second`: in any second.
+    """
 
     requests: int = 0
     answered: int = 0
@@ -82,6 +86,8 @@ class Counts:
     peak: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    busiest_minute: int = 0
+    busiest_second: int = 0
     by_task: Counter[str] = field(default_factory=Counter)
     by_status: Counter[int] = field(default_factory=Counter)
     by_fault: Counter[str] = field(default_factory=Counter)
@@ -118,6 +124,8 @@ class FakeLLMServer:
         self.counts = Counts()
         self.seen: deque[Seen] = deque(maxlen=self.keep)
         self._times: Counter[bytes] = Counter()
+        self._minute: deque[float] = deque()
+        self._second: deque[float] = deque()
         self._script = {task: deque(replies) for task, replies in self.script.items()}
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -229,7 +237,8 @@ class FakeLLMServer:
         counts.by_task[task] += 1
         counts.in_flight += 1
         counts.peak = max(counts.peak, counts.in_flight)
-        self.seen.append(Seen(request.path, task, prompt, body, request.headers, fault))
+        at = self._arrived()
+        self.seen.append(Seen(request.path, task, prompt, body, request.headers, fault, at))
         if fault:
             counts.by_fault[fault] += 1
         started = time.perf_counter()
@@ -243,6 +252,16 @@ class FakeLLMServer:
         counts.by_status[reply.status] += 1
         counts.answered += reply.status == 200
         return reply
+
+    def _arrived(self) -> float:
+        now = time.monotonic()
+        for window, seconds in ((self._minute, 60.0), (self._second, 1.0)):
+            window.append(now)
+            while window[0] <= now - seconds:
+                window.popleft()
+        self.counts.busiest_minute = max(self.counts.busiest_minute, len(self._minute))
+        self.counts.busiest_second = max(self.counts.busiest_second, len(self._second))
+        return now
 
     def _fault(self, body: bytes) -> str | None:
         digest = hashlib.blake2b(body, digest_size=12).digest()

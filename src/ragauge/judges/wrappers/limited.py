@@ -166,6 +166,12 @@ class Limiter:
         amounts = (1.0, tokens + self._mean_out)
         return [(b, amount) for b, amount in zip(self._rates, amounts, strict=True) if b.rate]
 
+    def give_back(self, tokens: float) -> None:
+        """A call that was let through was not sent after all."""
+        for bucket, amount in self._amounts(tokens):
+            bucket.take(-amount)
+        self.leave()
+
     def leave(self) -> None:
         """A call is over, however it ended."""
         self.n_in_flight -= 1
