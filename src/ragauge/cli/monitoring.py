@@ -40,6 +40,7 @@ class Monitored:
     settings: Any
     monitor: Any
     section: Mapping[str, Any]
+    place: str = ""
 
 
 def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> Monitored:
@@ -68,7 +69,7 @@ def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | No
     monitor = MonitorSettings.of(section, resolve_thresholds(settings.thresholds))
     space = Workspace.beside(str(place), monitor.state)
     name = str(section.get("name") or section.get("project") or Path(str(place)).name)
-    return Monitored(open_log(str(place)), name, space, settings, monitor, section)
+    return Monitored(open_log(str(place)), name, space, settings, monitor, section, str(place))
 
 
 def today() -> date:

@@ -35,6 +35,7 @@ _SETTINGS = Path("ragauge.yaml")
 @click.option("--settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
 @click.option("--queue", default=None, help="The review queue: a file, or a PostgreSQL URL.")
 @click.option("--cache", type=click.Path(path_type=Path, file_okay=False), default=Path(".ragauge/page"), hidden=True)
+@click.option("--log", "log", metavar="DIR|URL", envvar="RAGAUGE_LOG", help="The production log (over `monitor.log`).")
 @click.option("--open", "open_browser", is_flag=True, help="Open it in the browser.")
 def command(host: str, port: int, **flags: Any) -> int:
     """Show runs, comparisons, rows, retrieval, review and monitoring as a page; stop with Ctrl-C.
@@ -103,6 +104,7 @@ def _settings(host: str, flags: dict[str, Any]) -> tuple[WebSettings, Services]:
         queue=flags["queue"] or DEFAULT_QUEUE,
         cache=flags["cache"],
         gate=_gate(path),
+        **_monitor(path, flags.get("log")),
         token=token,
         hosts=(*flags["hosts"], *((host, socket.gethostname()) if outside else ())),
         any_address=host in {"0.0.0.0", "::"},
@@ -125,6 +127,19 @@ def _gate(path: Path | None) -> GateSettings | None:
     if isinstance(section.get("baseline"), str):
         section = {**section, "baseline": str(path.resolve().parent / section["baseline"])}
     return gate_settings(section)
+
+
+def _monitor(path: Path | None, log: str | None) -> dict[str, Any]:
+    """The log and the settings it is read by; nothing where no log is named."""
+    from ragauge.engine.settings import load_settings
+
+    section = load_settings(path).monitor if path is not None else {}
+    if log is None and not section.get("log"):
+        return {}
+    from ragauge.cli.monitoring import open_monitored
+
+    found = open_monitored({"log": log, "config": path})
+    return {"log": found.place, "monitor": found.monitor}
 
 
 def _inspector(path: Path | None) -> Any:

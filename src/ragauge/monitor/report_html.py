@@ -24,7 +24,11 @@ def html_page(report: MonitorReport) -> str:
         for name, plot in plots_of(report)
     ]
     return whole_page(
-        "monitor.html.jinja", report=report, plots=plots, rows=list(_rows(report)), bottleneck=_bottleneck(report)
+        "monitor.html.jinja",
+        report=report,
+        plots=plots,
+        rows=list(newest_rows(report)),
+        bottleneck=bottleneck_sentence(report),
     )
 
 
@@ -60,7 +64,8 @@ def _note(info: SeriesInfo) -> str:
     return said if info.threshold is None else f"{said}; threshold {shown(info.threshold, info.unit)}"
 
 
-def _rows(report: MonitorReport) -> Iterator[dict[str, Any]]:
+def newest_rows(report: MonitorReport) -> Iterator[dict[str, Any]]:
+    """Every series on its newest complete day, in words."""
     for info in report.series:
         known = [(d, d.figures[info.name]) for d in report.days if info.name in d.figures]
         day, figure = next(((d, f) for d, f in reversed(known) if d.complete), known[-1])
@@ -77,7 +82,8 @@ def _rows(report: MonitorReport) -> Iterator[dict[str, Any]]:
         }
 
 
-def _bottleneck(report: MonitorReport) -> str:
+def bottleneck_sentence(report: MonitorReport) -> str:
+    """Which metric to work on now, and why."""
     worst = report.bottleneck
     if worst is None:
         return "Nothing is clearly below its threshold." if report.now else "Nothing is judged yet."

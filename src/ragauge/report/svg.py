@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from ragauge.text.normalise import clean, display
@@ -17,9 +17,9 @@ from ragauge.text.normalise import clean, display
 STYLE = """
 svg{background:#fff;color:#1b1f24;font:13px system-ui,sans-serif}
 .ink{fill:currentColor}.soft{fill:currentColor;opacity:.65}.line{stroke:currentColor;fill:none}
-.grid{stroke:currentColor;opacity:.15}.none{fill:currentColor;opacity:.08}
+.grid{stroke:currentColor;opacity:.15}.ribbon{fill:currentColor;opacity:.18}.none{fill:currentColor;opacity:.08}
 .s0{color:#0072b2}.s1{color:#d55e00}.s2{color:#009e73}.s3{color:#cc79a7}.s4{color:#b58900}.s5{color:#56707f}
-@media (prefers-color-scheme:dark){svg{background:#14171a;color:#e6e8ea}
+@media screen and (prefers-color-scheme:dark){svg{background:#14171a;color:#e6e8ea}
 .s0{color:#56b4e9}.s1{color:#ff8c42}.s2{color:#2fd0a0}.s3{color:#f0a5d0}.s4{color:#f0e442}.s5{color:#a9bcc8}}
 """.replace("\n", "")
 #: From few to much, dark enough at the end for white text. One hue, so that it also reads without colour vision.
@@ -74,7 +74,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Series over one x axis. `ticks`: (x, label), for axes whose places are names; None: numbers."""
+    """Series over one x axis. `ticks`: (x, label), for axes whose places are names; None: numbers.
+
+    `ribbon`: intervals are one band along a joined series instead of a bar at each point.
+    """
 
     title: str
     note: str
@@ -82,6 +85,7 @@ class Plot:
     y_name: str
     series: tuple[Series, ...]
     ticks: tuple[tuple[float, str], ...] | None = None
+    ribbon: bool = False
 
 
 def heat_map(model: HeatMap) -> str:
@@ -194,7 +198,7 @@ def _drawn(model: Plot, width: int, height: int) -> Iterator[str]:
     y = _Scale(min(lows) - room, max(highs) + room, height - 50, 72)
     yield from _axes(model, x, y, width, height)
     for place, series in enumerate(model.series):
-        yield from _series(series, place, x, y)
+        yield from _series(series, place, x, y, ribbon=model.ribbon)
         mark = height + 4 + 22 * place
         line = _line((76, mark), (106, mark), place) if series.joined else ""
         yield f'<g class="s{place % 6}">{line}{_marker(91, mark, place)}</g>'
@@ -214,15 +218,29 @@ def _axes(model: Plot, x: _Scale, y: _Scale, width: int, height: int) -> Iterato
     yield f'<text class="ink" x="76" y="64">{_text(model.y_name)}</text>'
 
 
-def _series(series: Series, place: int, x: _Scale, y: _Scale) -> Iterator[str]:
+def _ribbon(points: tuple[Point, ...], x: _Scale, y: _Scale) -> Iterator[str]:
+    """The band between the ends of the intervals; a point without one breaks it."""
+    for known, group in groupby(points, key=lambda point: point.low is not None and point.high is not None):
+        stretch = list(group)
+        if not known or len(stretch) < 2:
+            continue
+        upper = [f"{_n(x(p.x))},{_n(y(p.high))}" for p in stretch if p.high is not None]
+        lower = [f"{_n(x(p.x))},{_n(y(p.low))}" for p in reversed(stretch) if p.low is not None]
+        yield f'<polygon class="ribbon" points="{" ".join([*upper, *lower])}"/>'
+
+
+def _series(series: Series, place: int, x: _Scale, y: _Scale, *, ribbon: bool = False) -> Iterator[str]:
     yield f'<g class="s{place % 6}">'
+    ribbon = ribbon and series.joined and len(series.points) > 1
+    if ribbon:
+        yield from _ribbon(series.points, x, y)
     if series.joined:
         for a, b in pairwise(series.points):
             yield _line((x(a.x), y(a.y)), (x(b.x), y(b.y)), place)
     for point in series.points:
         at_x, at_y = x(point.x), y(point.y)
         yield f"<g><title>{_text(point.tooltip)}</title>"
-        if point.low is not None and point.high is not None:
+        if not ribbon and point.low is not None and point.high is not None:
             yield (
                 f'<line class="line" x1="{_n(at_x)}" x2="{_n(at_x)}" y1="{_n(y(point.low))}" y2="{_n(y(point.high))}" '
                 'stroke-width="1.5" opacity=".55"/>'

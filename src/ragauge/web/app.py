@@ -23,7 +23,7 @@ except ImportError as error:
 #: The modules of `ragauge.web.pages`; each has `routes`. A screen is added here and in `navigation.ITEMS`.
 SCREENS = (
     "session", "overview", "runs", "run", "row", "compare", "debugger", "review", "calibration", "clusters", "sweeps",
-    "golden",
+    "golden", "monitor",
 )  # fmt: skip
 
 

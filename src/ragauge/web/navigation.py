@@ -10,6 +10,7 @@ ITEMS: tuple[tuple[str, str, str], ...] = (
     ("debugger", "/debug", "Debugger"),
     ("review", "/review", "Review"),
     ("calibration", "/calibration", "Calibration"),
+    ("monitor", "/monitor", "Monitor"),
     ("sweeps", "/sweeps", "Sweeps"),
     ("golden", "/golden", "Golden sets"),
 )

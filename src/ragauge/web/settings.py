@@ -14,6 +14,7 @@ from ragauge.review import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from ragauge.dataset.evidence import CorpusIndex
+    from ragauge.monitor.report import MonitorSettings
 
 #: The largest body of a POST.
 MAX_BODY = 1_000_000
@@ -27,14 +28,16 @@ class WebSettings:
 
     `token`: whoever wants to see anything has to know it (None: everybody who can connect; only for loopback).
     `hosts`: names, besides those of this machine's loopback, under which the page may be asked for.
-    `gate`: rules that every run of the list is judged by; None: no gate is shown.
+    `gate`: rules that every run of the list is judged by; None: no gate is shown. `log`: the production log, a folder
+    or a URL, read by the rules and thresholds of `monitor`.
     """
 
     runs: Path = Path("runs")
     queue: str = DEFAULT_QUEUE
     cache: Path = Path(".ragauge/page")
     golden: Path | None = None
-    log: Path | None = None
+    log: str | None = None
+    monitor: MonitorSettings | None = None
     calibrations: Path | None = None
     gate: GateSettings | None = None
     baseline: str | None = None
