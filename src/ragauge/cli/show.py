@@ -17,8 +17,13 @@ from ragauge.cli.common import emit_json, json_option
 @click.option("--list", "listed", is_flag=True, help="List the runs.")
 @click.option("--rows", is_flag=True, help="Show every row.")
 @click.option("--row", "row_id", help="Show one row in full, with every claim and its evidence.")
+@click.option(
+    "--steps", is_flag=True, help="Score every retrieval step (rewrite, hop, route), and all of them together."
+)
 @json_option
-def command(run: str | None, base: Path, listed: bool, rows: bool, row_id: str | None, as_json: bool) -> int:
+def command(
+    run: str | None, base: Path, listed: bool, rows: bool, row_id: str | None, steps: bool, as_json: bool
+) -> int:
     """Show a run: its directory, its name, a part of its name, or (without RUN) the newest."""
     if listed:
         return _list(base, as_json)
@@ -28,6 +33,8 @@ def command(run: str | None, base: Path, listed: bool, rows: bool, row_id: str |
     opened = api.open_run(run, base)
     if row_id is not None:
         return _row(opened, row_id, as_json)
+    if steps:
+        return _steps(opened, as_json)
     print_run(opened, as_json=as_json, rows=rows)
     return 0
 
@@ -66,4 +73,19 @@ def _row(opened: object, row_id: str, as_json: bool) -> int:
         console = stdout_console()
         for record in found:
             console.print(row_report(record))
+    return 0
+
+
+def _steps(opened: object, as_json: bool) -> int:
+    from ragauge.analysis.steps import score_steps
+    from ragauge.api import Run
+    from ragauge.report.steps import steps_table
+    from ragauge.report.terminal import stdout_console
+
+    assert isinstance(opened, Run)
+    found = score_steps(opened.rows())
+    if as_json:
+        emit_json({"run": str(opened.path), **found.document()})
+    else:
+        stdout_console().print(steps_table(found))
     return 0
