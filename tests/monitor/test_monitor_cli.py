@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,51 @@ def test_candidates_and_outcomes(fallen: Path, tmp_path: Path) -> None:
 
     judged = CliRunner().invoke(ab, [str(table), "--json"], catch_exceptions=False, standalone_mode=False)
     assert sum(arm["n"] for arm in json.loads(judged.stdout)["arms"]) == 80
+
+
+def test_a_late_thumbs_down_is_judged_by_itself(tmp_path: Path) -> None:
+    log = write_log(tmp_path, lambda _: 0.8, n_days=1)
+    args = ("--log", log, "--days", 1)
+    _run("sample", *args, "--n", 10, "--no-questions")
+    _run("judge", *args, "--metrics", "refusal", "--quiet")
+    before = MonitorReport.model_validate_json(_run("report", "--log", log, "--days", 2, "--json").stdout)
+    day = str(TODAY - dt.timedelta(1))
+    drawn = {row["id"] for row in json.loads(_run("rows", "--log", log, "--limit", 99, "--json").stdout)["rows"]}
+    late = next(f"{day}-{place:03d}" for place in range(PER_DAY) if f"{day}-{place:03d}" not in drawn)
+    with LogWriter(log) as writer:
+        writer.append_feedback([Feedback(query_id=late, at=dt.datetime.now(dt.UTC), feedback="down")])
+    assert "1 late thumbs down" in _run("sample", *args, "--no-questions").stdout
+    judged = json.loads(_run("judge", *args, "--metrics", "refusal", "--json").stdout)["days"][0]
+    assert len(judged["runs"]) == 1
+    rows = json.loads(_run("rows", "--log", log, "--limit", 99, "--json").stdout)["rows"]
+    mine = next(row for row in rows if row["id"] == late)
+    assert (mine["probability"], mine["feedback"]) == (None, "down")
+    assert "refusal" in mine["scores"]
+    after = MonitorReport.model_validate_json(_run("report", "--log", log, "--days", 2, "--json").stdout)
+    assert after.days[0].figures["abstention"] == before.days[0].figures["abstention"]
+
+
+def test_another_judge_begins_its_series_anew(fallen: Path, tmp_path: Path) -> None:
+    from ragauge.analysis.thresholds import resolve_thresholds
+    from ragauge.monitor.judged import DayScores
+    from ragauge.monitor.series import read_history
+    from ragauge.monitor.store import open_log
+    from ragauge.monitor.workspace import Workspace
+
+    kept = Workspace.beside(str(fallen))
+    space = Workspace(tmp_path / "other")
+    for name in ("samples", "judged", "scores"):
+        (space.root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(kept.root / name, space.root / name)
+    day = str(TODAY - dt.timedelta(1))
+    scores = space.read(DayScores, "scores", f"{day}.json")
+    assert scores is not None
+    space.write(scores.model_copy(update={"judge": "another"}), "scores", f"{day}.json")
+    log = open_log(str(fallen))
+    history = read_history(log, space, TODAY - dt.timedelta(9), TODAY, thresholds=resolve_thresholds(None), today=TODAY)
+    assert history.restart["faithfulness"] == day
+    same = read_history(log, kept, TODAY - dt.timedelta(9), TODAY, thresholds=resolve_thresholds(None), today=TODAY)
+    assert same.restart == {}
 
 
 def test_nothing_logged_cannot_be_judged(tmp_path: Path) -> None:

@@ -81,6 +81,21 @@ def test_a_large_day_is_drawn_from_a_pool_and_weighed_up() -> None:
     assert found.low <= 8 / 9 <= found.high
 
 
+def test_a_part_of_the_sample_is_a_sample_too() -> None:
+    inside = 0
+    for seed in range(150):
+        asked, truth = _day(seed)
+        sample = draw(asked, "2026-01-31", 120, seed=seed)
+        part = sample.drawn[:80]
+        for name, (_, n) in sample.strata.items():
+            assert abs(sum(one.stratum == name for one in part) - 2 * n / 3) <= 1
+        found = estimate(sample, {one.id: truth[one.id] for one in part}).estimate
+        assert found.low is not None
+        assert found.high is not None
+        inside += found.low <= sum(truth.values()) / len(truth) <= found.high
+    assert inside / 150 >= 0.92
+
+
 def test_small_days_and_shares() -> None:
     assert size_of(1000, share=0.02) == 20
     assert size_of(3, share=0.01) == 1

@@ -41,7 +41,7 @@ class DayScores(Model):
 
 
 class Samples:
-    """The drawn queries as a stream for the engine, in the order of judging (thus of `u`), late ones by themselves."""
+    """The drawn queries as a stream for the engine, in the order of judging, late ones by themselves."""
 
     def __init__(self, log: QueryLog, sample: DaySample, late: bool = False) -> None:
         self.log, self.sample, self.late = log, sample, late

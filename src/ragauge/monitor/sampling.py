@@ -127,8 +127,19 @@ def draw(
         notes.append(f"{len(down)} thumbs down alone are nearly all of the {wanted} wanted; {len(drawn)} are drawn")
     return DaySample(
         day=day, n_queries=len(queries), seed=seed, wanted=wanted, strata=strata,
-        drawn=tuple(sorted(drawn, key=lambda one: one.u)), pool=pool, notes=tuple(notes),
+        drawn=tuple(_in_turn(drawn)), pool=pool, notes=tuple(notes),
     )  # fmt: skip
+
+
+def _in_turn(drawn: Sequence[Drawn]) -> list[Drawn]:
+    """The order of judging: at random within each stratum, all strata side by side, so that whatever is judged of the
+    sample when it stops is a smaller sample of the same kind.
+    """
+    members: dict[str, list[Drawn]] = {}
+    for one in sorted(drawn, key=lambda one: one.u):
+        members.setdefault(one.stratum, []).append(one)
+    placed = [((i + 0.5) / len(group), one.u, one) for group in members.values() for i, one in enumerate(group)]
+    return [one for _, _, one in sorted(placed, key=lambda entry: entry[:2])]
 
 
 def late_thumbs_down(sample: DaySample, down: Iterable[str]) -> DaySample:
