@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, field_serializer
@@ -82,6 +83,7 @@ def metric_key(name: str, *, k: int | None = None, level: str | None = None) -> 
     return name + (f"@{k}" if k is not None else "") + (f":{level}" if level is not None else "")
 
 
+@lru_cache(maxsize=4096)
 def parse_metric_key(key: str) -> tuple[str, int | None, str | None]:
     """`recall@5:doc` → ("recall", 5, "doc"). ValueError for a k below 1 or a wrong level.
 
