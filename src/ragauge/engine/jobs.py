@@ -145,7 +145,8 @@ class Bench:
 
 
 def _judging(settings: Settings) -> str:
-    return fingerprint([settings.model_dump(mode="json", include={"judge"}), str(settings.base), settings.run.seed])
+    who = settings.model_dump(mode="json", include={"judge", "profile"})
+    return fingerprint([who, str(settings.base), settings.run.seed])
 
 
 def remembering(judge: Judge | None) -> Judge | None:

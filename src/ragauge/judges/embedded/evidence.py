@@ -153,6 +153,7 @@ class Evidence:
     sentences: tuple[Sentence, ...]
     index: dict[str, tuple[int, ...]] = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
+    places: tuple[str, ...] = ()
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -179,8 +180,8 @@ class Evidence:
 
     @cached_property
     def raw(self) -> str:
-        """All texts, casefolded, for looking up identifiers."""
-        return "\n".join(self.texts).casefold()
+        """All texts and where they stand, casefolded, for looking up identifiers."""
+        return "\n".join((*self.texts, *self.places)).casefold()
 
     @cached_property
     def heads(self) -> frozenset[str]:
@@ -211,7 +212,7 @@ def _chunk(text: str, header: str, number: int) -> tuple[Sentence, ...]:
 
 
 @lru_cache(maxsize=256)
-def _prepared(texts: tuple[str, ...], headers: tuple[str, ...]) -> Evidence:
+def _prepared(texts: tuple[str, ...], headers: tuple[str, ...], places: tuple[str, ...]) -> Evidence:
     sentences = tuple(
         sentence
         for number, text in enumerate(texts)
@@ -221,15 +222,16 @@ def _prepared(texts: tuple[str, ...], headers: tuple[str, ...]) -> Evidence:
     for place, sentence in enumerate(sentences):
         for one in sentence.held:
             index.setdefault(one, []).append(place)
-    return Evidence(sentences, {one: tuple(places) for one, places in index.items()}, texts)
+    return Evidence(sentences, {one: tuple(found) for one, found in index.items()}, texts, places)
 
 
-def prepare(texts: Sequence[str], headers: Sequence[str] = ()) -> Evidence:
+def prepare(texts: Sequence[str], headers: Sequence[str] = (), places: Sequence[str] = ()) -> Evidence:
     """The evidence that these texts hold, in their order; the last 256 sets are remembered.
 
-    `headers`: for each text the header row of a table that it goes on with ("" for none).
+    `headers`: for each text the header row of a table that it goes on with ("" for none). `places`: the documents that
+    the texts are from, so that an answer may name them.
     """
-    return _prepared(tuple(texts), tuple(headers))
+    return _prepared(tuple(texts), tuple(headers), tuple(places))
 
 
 def forget() -> None:

@@ -42,9 +42,10 @@ def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> t
     shown = [chunk for chunk in chunks if not is_blank(chunk.text)]
     texts = [chunk.text for chunk in shown]
     headers = [header_of(chunk) for chunk in shown]
+    places = tuple(dict.fromkeys(chunk.document for chunk in shown if chunk.document))
     verdicts = []
     for claim in claims:
-        found = judge_text(claim.text, texts, headers if any(headers) else ())
+        found = judge_text(claim.text, texts, headers if any(headers) else (), places)
         chunk = shown[found.chunk] if found.chunk is not None else None
         verdicts.append(
             Verdict(
@@ -66,7 +67,7 @@ def header_of(chunk: RetrievedChunk) -> str:
     return header.split("\n", 1)[0] if isinstance(header, str) else ""
 
 
-def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = ()) -> Finding:
+def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = (), places: Sequence[str] = ()) -> Finding:
     """One statement against texts in their order.
 
     The probability is a logistic regression over `features.NAMES`, capped where a number, a cell, a negation, an
@@ -75,7 +76,7 @@ def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = ()) ->
     found, else not mentioned.
     """
     said = statement(claim)
-    evidence = prepare(texts, headers)
+    evidence = prepare(texts, headers, places)
     if not evidence.sentences:
         return Finding(NOT_MENTIONED, 0.0, None, 0, 0, "there is no text to look in")
     if not said.stems:
