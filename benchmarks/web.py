@@ -3,9 +3,9 @@
     python benchmarks/web.py [--rows 100000] [--viewers 5] [--rounds 20] [--think 0.5] [--json]
 
 Two runs of `--rows` rows (3 chunks of 500 characters, 8 metrics, claims) are written, `ragauge serve` is started as a
-process of its own, and the runs are read and compared once in the background (that time is told apart). Then every viewer
-opens every kind of page `--rounds` times in an order of its own, with another filter, row or page each time, and waits
-`--think` seconds between two pages. Reports p50, p95 and the largest milliseconds from request to the last byte.
+process of its own, and the runs are read and compared once in the background (that time is told apart). Then every
+viewer opens every kind of page `--rounds` times in an order of its own, with another filter, row or page each time, and
+waits `--think` seconds between two pages. Reports p50, p95 and the largest milliseconds from request to the last byte.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _line(place: int, draw: random.Random, share_bad: float) -> str:
                 quote=chunks[0][1][:40], reason="the value is another one" if bad else "it stands there"),
     )  # fmt: skip
     sample = a_sample(
-        chunks, gold=[chunks[0][0]], id=f"q{place}", question=f"What is the value of option {place} of the {draw.choice(WORDS)}?",
+        chunks, gold=[chunks[0][0]], id=f"q{place}",
+        question=f"What is the value of option {place} of the {draw.choice(WORDS)}?",
         answer=f"{claim} [1]", reference=f"{place * 3} MB", tags=tuple(draw.sample(TAGS, 2)), keywords=None,
         total_ms=draw.lognormvariate(6, 0.5), retrieval_ms=40.0,
     )  # fmt: skip

@@ -250,7 +250,7 @@ def _score(
         for place, verdict in enumerate(score.verdicts[:n], start=1)
     )
     reason = score.details.get("reason")
-    raw = score.details.get("raw")
+    reply = score.details.get("raw")
     parts = [(k, number(v)) for k, v in score.details.items() if isinstance(v, float | int) and not isinstance(v, bool)]
     return ScoreDetail(
         key=key,
@@ -259,8 +259,8 @@ def _score(
         why="",
         kind="",
         detail="",
-        raw=str(raw)[:SHOWN] if raw is not None else "",
-        raw_cut=raw is not None and len(str(raw)) > SHOWN,
+        raw=str(reply)[:SHOWN] if reply is not None else "",
+        raw_cut=reply is not None and len(str(reply)) > SHOWN,
         reason=_short(reason, 2_000) if isinstance(reason, str) else "",
         parts=tuple(parts[:12]),
         verdicts=verdicts,

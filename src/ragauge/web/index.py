@@ -99,7 +99,7 @@ class Index:
     @property
     def gate_problem(self) -> str:
         """Why the gate could not be judged."""
-        return self.meta.get("gate_problem", "")
+        return str(self.meta.get("gate_problem", ""))
 
     def page(self, wanted: Filter, page: int, size: int) -> tuple[list[Line], int]:
         """The rows of a page (from 1), and how many there are in all."""

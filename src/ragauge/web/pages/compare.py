@@ -73,7 +73,7 @@ def _metric(kept: Kept, asked: str) -> str:
     """The metric whose flips are shown: the one asked for, else the first that became worse, else the most changed."""
     if asked in kept.comparison.flips:
         return asked
-    worse = [key for key, one in kept.comparison.metrics.items() if one.verdict == "worse" and sum(kept.n_flips[key])]
+    worse = [key for key, one in kept.comparison.metrics.items() if one.verdict == "worse" and any(kept.n_flips[key])]
     if worse:
         return max(worse, key=lambda key: kept.n_flips[key][1])
     return max(kept.n_flips, key=lambda key: sum(kept.n_flips[key]), default="")
@@ -123,7 +123,7 @@ def _side_by_side(request: Request) -> Response:
     repeat = int(asked["repeat"]) if asked.get("repeat", "").isdigit() and len(asked["repeat"]) < 9 else 0
     lines = [index.find(item, repeat) for index in indexes]
     records = [index.record(line) for index, line in zip(indexes, lines, strict=True)]
-    answers = [record.sample.response.answer or "" for record in records]
+    old, new = (record.sample.response.answer or "" for record in records)
     before, after, at, total = _beside(state, chosen, metric, asked.get("way", ""), item)
     keys = [key for key in indexes[0].keys if key in indexes[1].keys]
     changed = [key for key in keys if lines[0].values[key] != lines[1].values[key]]
@@ -140,7 +140,7 @@ def _side_by_side(request: Request) -> Response:
         way=asked.get("way", ""),
         lines=lines,
         rows=[row_detail(record, asked.get("metric", "")) for record in records],
-        diff=text_diff(*answers),
+        diff=text_diff(old, new),
         flow=rank_flow(*records),
         changed=changed,
         unchanged=[key for key in keys if key not in changed],
