@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,21 @@ def test_the_report_says_what_was_logged_and_judged(fallen: Path, tmp_path: Path
     assert "top_similarity_drop" in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     assert _run("report", "--log", fallen, "--days", 10).stdout.count("\n") > 20
+
+
+def test_the_figures_for_prometheus(fallen: Path, tmp_path: Path) -> None:
+    file = tmp_path / "faq.prom"
+    assert _run("report", "--log", fallen, "--days", 10, "--prometheus", file, "--no-untested").exit_code == 0
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+    found = [re.fullmatch(r"(ragauge_monitor_\w+)\{(.*)\} (\S+)", line) for line in lines]
+    assert all(found)
+    samples = [(m[1], dict(re.findall(r'(\w+)="([^"]*)"', m[2])), float(m[3])) for m in found if m]
+    values = {labels["series"]: value for name, labels, value in samples if name == "ragauge_monitor_value"}
+    assert values["top_similarity"] == pytest.approx(0.62, abs=0.03)
+    alerts = [labels["rule"] for name, labels, _ in samples if name == "ragauge_monitor_alert"]
+    assert alerts == ["top_similarity_drop"]
+    assert [value for name, _, value in samples if name == "ragauge_monitor_queries"] == [PER_DAY]
+    assert {labels["log"] for _, labels, _ in samples} == {"production"}
 
 
 def test_judging_again_judges_nothing(fallen: Path) -> None:

@@ -162,10 +162,16 @@ def judge(day: str | None, days: int, **options: Any) -> int:
 @click.option("--days", type=click.IntRange(1, 3650), default=30, show_default=True)
 @click.option("--until", metavar="DAY", help="The last day (default: today, which is not complete).")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML page.")
+@click.option("--prometheus", type=click.Path(path_type=Path, dir_okay=False), help="Write a Prometheus text file.")
 @click.option("--untested/--no-untested", default=True, help="Group questions that are unlike the golden set.")
 @json_option
-def report(days: int, until: str | None, html: Path | None, untested: bool, **options: Any) -> int:
-    """Show production day by day: figures with intervals, alerts, the bottleneck, topics and what is never tested."""
+def report(
+    days: int, until: str | None, html: Path | None, prometheus: Path | None, untested: bool, **options: Any
+) -> int:
+    """Show production day by day: figures with intervals, alerts, the bottleneck, topics and what is never tested.
+
+    With --html or --prometheus only the files are written.
+    """
     from ragauge.monitor.report import build_report
 
     opened = open_monitored(options)
@@ -178,25 +184,36 @@ def report(days: int, until: str | None, html: Path | None, untested: bool, **op
         opened.log, days, settings=opened.monitor, until=parse_day(until) if until else None, today=today(),
         encode=encode, space=opened.space,
     )  # fmt: skip
-    if html is not None:
-        from ragauge.monitor.report_html import html_page
-        from ragauge.store.tables import write_whole
-
-        page = html_page(built).encode("utf-8", "replace")
-
-        def write(handle: Any) -> None:
-            handle.write(page)
-
-        write_whole(html, write)
-        click.echo(f"{html}: {html.stat().st_size / 1000:.0f} kB", err=True)
+    _write_files(built, opened.name, html, prometheus)
     if options["as_json"]:
         emit_json(built.model_dump(mode="json"))
-    elif html is None:
+    elif html is None and prometheus is None:
         from ragauge.monitor.report_terminal import terminal
         from ragauge.report.terminal import stdout_console
 
         stdout_console().print(terminal(built))
     return 0
+
+
+def _write_files(built: Any, name: str, html: Path | None, prometheus: Path | None) -> None:
+    from ragauge.store.tables import write_whole
+
+    texts: dict[Path, str] = {}
+    if html is not None:
+        from ragauge.monitor.report_html import html_page
+
+        texts[html] = html_page(built)
+    if prometheus is not None:
+        from ragauge.monitor.prometheus import monitor_text
+
+        texts[prometheus] = monitor_text(built, name)
+    for path, text in texts.items():
+
+        def write(handle: Any, data: bytes = text.encode("utf-8", "replace")) -> None:
+            handle.write(data)
+
+        write_whole(path, write)
+        click.echo(f"{path}: {path.stat().st_size / 1000:.0f} kB", err=True)
 
 
 @click.command("rows")

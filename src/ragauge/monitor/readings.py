@@ -62,11 +62,14 @@ class Reading:
 
 
 def points(rule: Rule, days: Sequence[Day], series: str, *, begin: int = 0) -> list[Point | None]:
-    """The figure of each day, None where there is none, too few, or the day is not over."""
+    """The figure of each day, None where there is none or too few. A day that is not over is only for the rules of a
+    single day: a CUSUM would add it up again tomorrow.
+    """
+    early = isinstance(rule, Spike | Limit)
     found: list[Point | None] = []
     for place, day in enumerate(days):
         figure = _asked_about(day) if isinstance(rule, Mix) else day.figures.get(series)
-        usable = figure is not None and figure.n >= rule.min_n and day.complete and place >= begin
+        usable = figure is not None and figure.n >= rule.min_n and (day.complete or early) and place >= begin
         found.append(Point(place, day.weekday, figure) if usable and figure is not None else None)
     return found
 

@@ -7,7 +7,7 @@ so the judge's counters are those of that run: they start again with the next, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,9 @@ from ragauge.text.normalise import clean, display
 
 
 @dataclass(frozen=True)
-class _Family:
+class Family:
+    """All samples of one name: (labels, value)."""
+
     name: str
     kind: str
     help: str
@@ -32,69 +34,74 @@ def prometheus_text(
     `suite`: the label that tells several golden sets apart (default: the golden set's name). `gate`: 1 passed,
     0 failed, -1 could not be judged; left out where no gate was run.
     """
+    return families_text(_families(manifest, summary, suite or manifest.dataset.name, gate))
+
+
+def families_text(families: Iterable[Family]) -> str:
+    """Families in the exposition format; one without samples is left out."""
     lines: list[str] = []
-    for family in _families(manifest, summary, suite or manifest.dataset.name, gate):
+    for family in families:
         if family.samples:
             lines += [f"# HELP {family.name} {_help(family.help)}", f"# TYPE {family.name} {family.kind}"]
             lines += [f"{family.name}{_labels(labels)} {_value(value)}" for labels, value in family.samples]
     return "\n".join(lines) + "\n"
 
 
-def _families(manifest: Manifest, summary: Summary, suite: str, gate: float | None) -> Iterator[_Family]:
+def _families(manifest: Manifest, summary: Summary, suite: str, gate: float | None) -> Iterator[Family]:
     scored = [result for result in summary.metrics.values() if result.estimate is not None]
 
     def of(result: MetricResult, **more: str) -> dict[str, str]:
         return {"suite": suite, "metric": result.key, **more}
 
-    yield _Family(
+    yield Family(
         "ragauge_eval_metric_value", "gauge", "Mean of a metric over the questions of the last run.",
         tuple((of(r, split="all"), r.value) for r in scored if r.value is not None),
     )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_eval_metric_ci_lower", "gauge", "Lower end of the 95 % interval of the metric's mean.",
         tuple((of(r, split="all"), r.low) for r in scored if r.low is not None),
     )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_eval_metric_ci_upper", "gauge", "Upper end of the 95 % interval of the metric's mean.",
         tuple((of(r, split="all"), r.high) for r in scored if r.high is not None),
     )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_eval_items", "gauge", "Questions of the last run: scored, not applicable, in error or skipped.",
         tuple((of(r, status=status), float(n)) for r in summary.metrics.values() for status, n in _status(r).items()),
     )  # fmt: skip
     if gate is not None:
-        yield _Family(
+        yield Family(
             "ragauge_gate_status", "gauge", "1: the gate passed, 0: it failed, -1: it could not be judged.",
             (({"suite": suite}, gate),),
         )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_last_run_timestamp_seconds", "gauge", "When the last run was made.",
         (({"suite": suite}, datetime.fromisoformat(manifest.created).timestamp()),),
     )  # fmt: skip
     yield from _judging(manifest, summary)
-    yield _Family("ragauge_build_info", "gauge", "The ragauge that made the last run.",
+    yield Family("ragauge_build_info", "gauge", "The ragauge that made the last run.",
                   (({"version": manifest.ragauge}, 1.0),))  # fmt: skip
 
 
-def _judging(manifest: Manifest, summary: Summary) -> Iterator[_Family]:
+def _judging(manifest: Manifest, summary: Summary) -> Iterator[Family]:
     usage, judge = summary.usage, manifest.judge
     if judge is None or not (usage.calls or usage.cached_calls):
         return
     who = {"provider": judge.name, "model": judge.model or ""}
-    yield _Family(
+    yield Family(
         "ragauge_judge_requests_total", "counter", "Requests to the judge's model in the last run, cached ones apart.",
         ((who, float(usage.calls)),),
     )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_judge_cache_hits_total", "counter", "Judge replies of the last run that came from the cache.",
         ((who, float(usage.cached_calls)),),
     )  # fmt: skip
-    yield _Family(
+    yield Family(
         "ragauge_judge_tokens_total", "counter", "Tokens of judging in the last run.",
         (({**who, "direction": "in"}, float(usage.tokens_in)), ({**who, "direction": "out"}, float(usage.tokens_out))),
     )  # fmt: skip
     if usage.cost_usd is not None:
-        yield _Family(
+        yield Family(
             "ragauge_judge_cost_usd_total", "counter", "US dollars that judging cost in the last run.",
             ((who, usage.cost_usd),),
         )  # fmt: skip
