@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -42,6 +43,8 @@ from ragauge.monitor.query import Brief, DailyLog, LoggedQuery
 T = TypeVar("T")
 #: A file that a compaction took away between listing and reading is looked for again so often.
 _TRIES = 5
+#: Rows that are made into records at a time.
+_FETCHED = 500
 _MEMORY = "2GB"
 #: Schemes that DuckDB reads itself when no Python file system for them is installed.
 _OWN = {"s3", "s3a", "gs", "gcs", "r2", "az", "azure", "abfss", "hf"}
@@ -189,17 +192,33 @@ class DuckLog:
     def queries(
         self, day: date, *, project: str | None = None, ids: Iterable[str] | None = None
     ) -> Iterator[LoggedQuery]:
-        """The day's queries whole, feedback joined in; only `ids` when given. They are read a thousand at a time."""
-        wanted = sorted(set(ids)) if ids is not None else [brief.id for brief in self.brief(day, project=project)]
+        """The day's queries whole, feedback joined in; only `ids` when given. They are read as they are asked for."""
+        where, given = _where(project), list[Any](_given(project))
+        if ids is not None:
+            where += f" {'AND' if where else 'WHERE'} id IN (SELECT unnest(?::VARCHAR[]))"
+            given.append(sorted(set(ids)))
         names = ", ".join(quoted(name) for name in QUERY_COLUMNS)
-        for start in range(0, len(wanted), 1000):
-            some = wanted[start : start + 1000]
-            rows = self.sql(
-                f"SELECT {names} FROM queries WHERE id IN (SELECT unnest(?::VARCHAR[])) "
-                f"{_where(project).replace('WHERE', 'AND')} ORDER BY id",
-                [some, *_given(project)], since=day, until=day,
-            )  # fmt: skip
-            yield from (query_of_row(tuple(QUERY_COLUMNS), row) for row in rows)
+        seen: set[str] = set()
+        for left in reversed(range(_TRIES)):
+            try:
+                for row in self._stream(f"SELECT {names} FROM queries {where}", given, day):
+                    if row[0] not in seen:
+                        seen.add(row[0])
+                        yield query_of_row(tuple(QUERY_COLUMNS), row)
+            except _vanished() as error:  # a compaction took a file away: read on from the new ones
+                if not left:
+                    raise self._unreadable(error) from error
+            else:
+                return
+
+    def _stream(self, query: str, given: Sequence[Any], day: date) -> Iterator[tuple[Any, ...]]:
+        cursor = self._cursor()
+        try:
+            cursor.execute(f"{self._sources(day, day, feedback=True)} {query}", given)
+            while rows := cursor.fetchmany(_FETCHED):
+                yield from rows
+        finally:
+            cursor.close()
 
     def find(self, query_id: str) -> LoggedQuery | None:
         """One query, whatever its day. An id that we made says its day; others are looked for from the newest."""
@@ -238,22 +257,28 @@ class DuckLog:
             return self._connection.cursor()
 
     def _again(self, read: Callable[[], T]) -> T:
-        import duckdb
-
-        for left in reversed(range(_TRIES)):
-            try:
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(*_vanished()):
                 return read()
-            except (FileNotFoundError, duckdb.IOException, duckdb.HTTPException) as error:
-                if not left:
-                    raise StoreError(
-                        f"the log {self.place} cannot be read: {error}", hint="Is it being copied or deleted?"
-                    ) from error
-        raise AssertionError("unreachable")
+        try:
+            return read()
+        except _vanished() as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: BaseException) -> StoreError:
+        return StoreError(f"the log {self.place} cannot be read: {error}", hint="Is it being copied or deleted?")
 
     def close(self) -> None:
         """Let go of DuckDB."""
         with self._lock:
             self._connection.close()
+
+
+def _vanished() -> tuple[type[Exception], ...]:
+    """What is raised when a file that was listed is gone."""
+    import duckdb
+
+    return FileNotFoundError, duckdb.IOException, duckdb.HTTPException
 
 
 def rows_sql(kind: Kind, days: Sequence[DayFiles]) -> str:
