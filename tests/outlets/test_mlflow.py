@@ -48,17 +48,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(240):
-            assert process.poll() is None, (folder / "log").read_text()
-            try:
-                urllib.request.urlopen(f"{url}/health", timeout=2).close()
-                break
-            except OSError:
-                time.sleep(0.25)
+        _until_it_answers(f"{url}/health", process, folder / "log")
         yield url
     finally:
         os.killpg(process.pid, 9)  # it takes its time with anything gentler, and its folder goes anyway
         process.wait(30)
+
+
+def _until_it_answers(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """A busy machine takes minutes to import MLflow."""
+    for _ in range(960):
+        assert process.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+        except OSError:
+            time.sleep(0.25)
+        else:
+            return
+    pytest.fail(f"MLflow does not answer: {log.read_text()}")
 
 
 def made(base: Path, n: int = 6, name: str = "run", **more: Any) -> RunDir:

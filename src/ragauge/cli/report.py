@@ -17,6 +17,10 @@ import click
 )  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The HTML file.")
 @click.option("--compare", "other", metavar="OTHER", help="Also show how the page's run differs from this one.")
+@click.option(
+    "--earlier", type=click.IntRange(0), default=20, show_default=True,
+    help="Also show the course over at most so many earlier runs of this golden set beside it.",
+)  # fmt: skip
 @click.option("--prometheus", type=click.Path(path_type=Path, dir_okay=False), help="A text file for Prometheus.")
 @click.option("--suite", help="The label `suite` for Prometheus (default: the golden set's name).")
 @click.option("--notify", is_flag=True, help="Tell the channels of `alerts:` in ragauge.yaml.")
@@ -47,7 +51,7 @@ def command(
     opened = api.open_run(run, base)
     if out is not None or (prometheus is None and not telling):
         other = api.open_run(to["other"], base) if to["other"] is not None else None
-        _page(opened, out or opened.path / "report.html", other)
+        _page(opened, out or opened.path / "report.html", other, to["earlier"])
     elif to["other"] is not None:
         raise UsageError("--compare belongs to the page", hint="Name the page's file: --out report.html")
     if prometheus is not None:
@@ -87,16 +91,38 @@ def _address(given: str) -> str:
     return str(fill_variables(given)).strip()
 
 
-def _page(run: Any, out: Path, other: Any = None) -> None:
+def _course(run: Any, n_earlier: int) -> list[Any]:
+    """This run and those before it beside it, of the same golden set, as (manifest, summary)."""
+    from ragauge.analysis.summarise import summarise
+    from ragauge.errors import RagaugeError
+    from ragauge.store.rundir import RunDir, list_runs
+
+    found: list[Any] = []
+    for path in reversed(list_runs(run.path.parent) if n_earlier else []):
+        if len(found) == n_earlier:
+            break
+        try:
+            one = RunDir.open(path)
+            manifest = one.manifest
+            before = (manifest.created, manifest.run) < (run.manifest.created, run.manifest.run)
+            if before and manifest.dataset.name == run.manifest.dataset.name:
+                found.append((manifest, one.saved_summary() or summarise(manifest, one.records())))
+        except RagaugeError as error:  # a damaged run beside this one is no reason to have no page
+            click.echo(f"{path} is left out of the course: {error.message}", err=True)
+    return [(run.manifest, run.summary), *found]
+
+
+def _page(run: Any, out: Path, other: Any = None, n_earlier: int = 0) -> None:
     from ragauge import api
     from ragauge.diagnose.counterfactuals import read_counterfactuals
     from ragauge.report.html import html_parts
     from ragauge.store.tables import write_whole
 
     comparison: Any = api.compare(other, run) if other is not None else None
+    runs = _course(run, n_earlier)
 
     def write(handle: Any) -> None:
-        for part in html_parts(run.manifest, run.rows, read_counterfactuals(run.path), comparison):
+        for part in html_parts(run.manifest, run.rows, read_counterfactuals(run.path), comparison, runs):
             handle.write(part.encode("utf-8", "replace"))
 
     write_whole(out, write)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ragauge.analysis.compare import Comparison
-from ragauge.core.run import Manifest, Record
+from ragauge.core.run import Manifest, Record, Summary
 from ragauge.diagnose.diagnosis import Tried
 from ragauge.report.html_compare import compared_view
+from ragauge.report.html_course import course_view
 from ragauge.report.html_row import LEVELS, row_view
 from ragauge.report.html_view import PageView, checked, page_view
 from ragauge.report.svg import STYLE, inline_plot
@@ -36,9 +37,11 @@ def html_parts(
     records: Callable[[], Iterable[Record]],
     tried: Tried | None = None,
     comparison: Comparison | None = None,
+    runs: Sequence[tuple[Manifest, Summary]] = (),
 ) -> Iterator[str]:
     """The page in parts, rows one at a time. `records` is called several times and must give the same rows.
-    `comparison`: this run (B) against another one (A), shown behind the diagnosis.
+    `comparison`: this run (B) against another one (A), shown behind the diagnosis. `runs`: this run and earlier ones,
+    for the course of every metric.
 
     Rows are shortened, the page says so, when the whole would be larger than `LIMIT_BYTES` for 1 000 rows.
     """
@@ -57,6 +60,9 @@ def html_parts(
         script=Markup(script),
         policy=_policy(style, script),
         latency=Markup(inline_plot(page.latency, "latency", 640, 320)) if page.latency is not None else "",
+        price=[Markup(inline_plot(plot, f"price{n}", 560, 300)) for n, plot in enumerate(page.price)],
+        course=course_view(runs),
+        draw=lambda plot, name: Markup(inline_plot(plot, name, 460, 260)),
     )
     for part in stream:
         rows.n_bytes += len(part.encode("utf-8", "replace"))

@@ -15,6 +15,7 @@ from ragauge.core.run import Estimate, Finding, Manifest, MetricResult, Record, 
 from ragauge.diagnose.diagnosis import Diagnosis, Tried, diagnose_rows
 from ragauge.diagnose.matrix import diagnose
 from ragauge.diagnose.rootcause import RowCause
+from ragauge.report.html_course import quarters
 from ragauge.report.html_heat import Heat, heat
 from ragauge.report.html_plots import Histogram, Track, histogram, latency_plot, track
 from ragauge.report.svg import Plot
@@ -101,6 +102,7 @@ class PageView:
     tags: tuple[TagLine, ...]
     causes: Mapping[tuple[str, int], RowCause] = field(repr=False)
     thresholds: Thresholds = field(repr=False)
+    price: tuple[Plot, ...] = ()
 
     @property
     def tag_places(self) -> dict[str, int]:
@@ -123,6 +125,8 @@ def page_view(
     causes = {(row.id, row.repeat): row for row in diagnosis.rows}
     outcomes: Counter[str] = Counter()
     tags: Counter[str] = Counter()
+    times: dict[str, float] = {}
+    costs: dict[str, float] = {}
 
     def counted() -> Iterator[Record]:
         for record in records():
@@ -132,6 +136,11 @@ def page_view(
             if each is not None:
                 each(record, check, cause)
             tags.update(set(record.sample.item.tags))
+            response = record.sample.response
+            if response.total_ms is not None:
+                times[record.sample.item.id] = response.total_ms
+            if response.usage.cost_usd is not None:
+                costs[record.sample.item.id] = response.usage.cost_usd
             yield record
 
     table = tabulate(manifest, counted())
@@ -159,6 +168,11 @@ def page_view(
         tags=tuple(TagLine(name, n) for name, n in used),
         causes=causes,
         thresholds=thresholds,
+        price=tuple(
+            plot
+            for what, each_cost in (("latency", times), ("cost", costs))
+            if (plot := quarters(table, summary, each_cost, what)) is not None
+        ),
     )
 
 
