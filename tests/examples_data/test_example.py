@@ -16,7 +16,18 @@ from ragauge.core.sample import GoldenItem
 
 EXAMPLE = Path(ragauge.__file__).parent / "examples_data"
 CORPUS = EXAMPLE / "corpus"
-TAGS = {"plain", "lookup", "numeric", "table", "multi_hop", "conflict", "ambiguous", "unanswerable"}
+TAGS = {
+    "plain",
+    "lookup",
+    "numeric",
+    "table",
+    "multi_hop",
+    "conflict",
+    "ambiguous",
+    "unanswerable",
+    "rewriting",
+    "routing",
+}
 KINDS = {
     "good", "wrong", "hallucinated", "partial", "abstained", "wrongly_abstained", "miscited", "answered_unanswerable",
 }  # fmt: skip
@@ -113,7 +124,9 @@ def test_the_item_is_valid_and_verified(item: dict[str, Any]) -> None:
     if "evidence" in fields:
         fields["evidence"] = [{"any": group} for group in groups(item)]
     loaded = GoldenItem.model_validate(fields)
-    assert loaded.verified
+    # read twice by its author, or said not to be
+    assert loaded.verified is not bool({"rewriting", "routing"} & set(loaded.tags))
+    assert bool(loaded.history) is ("rewriting" in loaded.tags)
     assert loaded.answerable is not None
     assert loaded.language == "en"
     assert "\n" not in loaded.question.strip()
