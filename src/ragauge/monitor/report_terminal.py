@@ -105,6 +105,8 @@ def alert_lines(standing: Standing) -> Iterator[Text]:
     for one in standing.unjudged:
         mark = "learning" if one.learning else "NOT JUDGED"
         yield Text(f"  {mark}  {one.rule}: {one.series}: {one.why}", style="dim" if one.learning else "yellow")
+    for why in standing.unwatched:
+        yield Text(f"  not watched  {why}", style="dim")
     for rate in standing.naive:
         yield Text(
             f"  naive  {rate.rule} on {rate.series}: rings falsely on {rate.per_day:.1%} of ordinary days, "
