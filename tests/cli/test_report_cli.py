@@ -128,3 +128,36 @@ def test_a_page_can_hold_the_comparison_with_another_run(tmp_path: Path) -> None
     assert other.manifest.run in page
     alone = report(made, "--compare", str(other.path), "--prometheus", str(tmp_path / "x.prom"))
     assert isinstance(alone.exception, UsageError)
+
+
+def test_a_run_with_alerts_tells_the_channels_at_its_end_and_a_failing_one_changes_nothing(
+    tmp_path: Path, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ragauge.cli.main import cli
+
+    monkeypatch.setenv("HOOK", receiver.url)
+    answers = tmp_path / "answers.jsonl"
+    lines = [{"id": f"q{i}", "question": "Who?", "answer": "Ada.", "reference_answer": "Eve."} for i in range(9)]
+    answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    settings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    args = ["score", str(answers), "--metrics", "exact_match", "--set", "thresholds.exact_match=0.9", "-q"]
+    done = CliRunner().invoke(cli, args, standalone_mode=False)
+    assert done.return_value == 0, done.output
+    assert "Slack (1): message sent" in done.stderr
+    assert receiver.documents[0]["text"] == "🟡 answers: 1 metric misses its threshold"
+    assert done.stderr.strip().splitlines()[-1].startswith("runs/")
+    receiver.answers = [(404, "no_service", {})]
+    again = CliRunner().invoke(cli, [*args, "--set", "alerts.cooldown=0"], standalone_mode=False)
+    assert again.return_value == 0
+    assert "Slack (1): NOT sent: 404 no_service" in again.stderr
+    assert not any("XXXX" in file.read_text("utf-8", "replace") for file in tmp_path.glob("runs/*/*"))
+    wrong = CliRunner().invoke(cli, [*args, "--set", "alerts.cooldown=soon"], standalone_mode=False)
+    assert isinstance(wrong.exception, SettingsError)
+    assert len(list(tmp_path.glob("runs/*/manifest.json"))) == 2, "a wrong setting is told before anything is made"
+
+
+def test_the_gates_verdict_goes_to_prometheus(tmp_path: Path) -> None:
+    made, file = run(tmp_path), tmp_path / "x.prom"
+    assert report(made, "--prometheus", str(file), "--gate", "fail").return_value == 0
+    assert 'ragauge_gate_status{suite="golden"} 0' in file.read_text()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ragauge.analysis.summarise import summarise
 from ragauge.core.run import Summary
 from ragauge.core.sample import Usage
 from ragauge.errors import Reason
-from ragauge.outlets.prometheus import prometheus_text
+from ragauge.outlets.prometheus import prometheus_text, run_metrics_text
+from ragauge.outlets.prometheus_server import RunFolder, serve
 from ragauge.store.rundir import RunDir
 from ragauge.testing.runs import a_run
 
@@ -94,3 +100,65 @@ def test_a_metric_that_nothing_was_scored_on_has_counts_and_no_value(tmp_path: P
     found = parse(prometheus_text(made.manifest, summarise(made.manifest, made.records())))
     assert "ragauge_eval_metric_value" not in found
     assert found["ragauge_eval_items"]['suite="golden",metric="recall",status="not_applicable"'] == 1
+
+
+def test_the_newest_run_of_every_golden_set_is_in_one_text(tmp_path: Path) -> None:
+    usage = Usage(calls=3, tokens_in=10)
+    pairs = []
+    for day, suite, value in ((1, "a", 0.2), (2, "a", 0.6), (1, "b", 0.9)):
+        made = a_run(tmp_path, {"q": {"recall": value}}, created=f"2026-01-0{day}T10:00:00+00:00", name=suite)
+        manifest = made.manifest.model_copy(
+            update={"dataset": made.manifest.dataset.model_copy(update={"name": suite})}
+        )
+        pairs.append((manifest, summarise(manifest, made.records()).model_copy(update={"usage": usage})))
+    found = parse(run_metrics_text(reversed(pairs)))
+    assert found["ragauge_eval_metric_value"] == {
+        'suite="a",metric="recall",split="all"': 0.6,
+        'suite="b",metric="recall",split="all"': 0.9,
+    }
+    assert found["ragauge_eval_runs_total"] == {'suite="a",outcome="good"': 2, 'suite="b",outcome="good"': 1}
+    assert found["ragauge_judge_requests_total"] == {'provider="embedded",model=""': 6}
+    assert found["ragauge_build_info"] == {'version="0.1.0"': 1.0}
+
+
+def test_the_endpoint_tells_of_new_runs_and_of_nothing_else(tmp_path: Path) -> None:
+    a_run(tmp_path, {"q": {"recall": 0.5}})
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "manifest.json").write_text("{")
+    with serve(RunFolder(tmp_path), "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+
+        def scrape() -> dict[str, dict[str, float]]:
+            with urllib.request.urlopen(f"{url}/metrics", timeout=10) as reply:
+                assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                return parse(reply.read().decode())
+
+        value = 'suite="golden",metric="recall",split="all"'
+        assert scrape()["ragauge_eval_metric_value"] == {value: 0.5}
+        a_run(tmp_path, {"q": {"recall": 0.75}}, name="later", created="2026-02-01T00:00:00+00:00")
+        assert scrape()["ragauge_eval_metric_value"] == {value: 0.75}
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{url}/etc/passwd", timeout=10)
+        assert caught.value.code == 404
+        caught.value.close()
+        server.shutdown()
+        thread.join()
+
+
+def test_the_shipped_dashboard_and_rules_name_only_what_is_told() -> None:
+    root = Path(__file__).resolve().parents[2]
+    sources = [root / "src" / "ragauge" / part / "prometheus.py" for part in ("outlets", "monitor")]
+    source = "".join(file.read_text(encoding="utf-8") for file in sources)
+    known = set(re.findall(r'"(ragauge_[a-z_]+)"', source)) | {
+        f"ragauge_monitor_{part}" for part in re.findall(r'yield gauge\("(\w+)"', source)
+    }
+    dashboard = json.loads((root / "examples/prometheus/ragauge-dashboard.json").read_text(encoding="utf-8"))
+    rules = yaml.safe_load((root / "examples/prometheus/ragauge-alerts.yml").read_text(encoding="utf-8"))
+    told = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    told += [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    named = set(re.findall(r"ragauge_[a-z_]+", " ".join(told)))
+    assert len(named) >= 10
+    assert named <= known
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])

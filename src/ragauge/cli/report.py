@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+#: What a gate's verdict is as a number.
+_GATE = {"pass": 1.0, "fail": 0.0, "inconclusive": -1.0}
+
 
 @click.command("report")
 @click.argument("run", required=False)
@@ -22,6 +25,13 @@ import click
     help="Also show the course over at most so many earlier runs of this golden set beside it.",
 )  # fmt: skip
 @click.option("--prometheus", type=click.Path(path_type=Path, dir_okay=False), help="A text file for Prometheus.")
+@click.option(
+    "--prometheus-serve", "address", metavar="[HOST:]PORT",
+    help="Answer GET /metrics with the newest run of every golden set in the runs folder, until stopped.",
+)  # fmt: skip
+@click.option(
+    "--gate", type=click.Choice(["pass", "fail", "inconclusive"]), help="For Prometheus: what `ragauge gate` said."
+)
 @click.option("--suite", help="The label `suite` for Prometheus (default: the golden set's name).")
 @click.option("--notify", is_flag=True, help="Tell the channels of `alerts:` in ragauge.yaml.")
 @click.option(
@@ -42,6 +52,8 @@ def command(
     from ragauge import api
     from ragauge.errors import UsageError
 
+    if to["address"] is not None:
+        return _serve(to["address"], base)
     telling = to["webhook"] is not None or to["dry_run"] or to["notify"]
     if not telling and (to["link"] is not None or to["again"] or to["config"] is not None):
         raise UsageError("--link, --again and --config belong to --notify or --slack-webhook")
@@ -55,7 +67,7 @@ def command(
     elif to["other"] is not None:
         raise UsageError("--compare belongs to the page", hint="Name the page's file: --out report.html")
     if prometheus is not None:
-        _numbers(opened, prometheus, suite)
+        _numbers(opened, prometheus, suite, to["gate"])
     if how is None:
         return 0
     return _tell(opened, how, to, alone=out is None and prometheus is None)
@@ -129,11 +141,28 @@ def _page(run: Any, out: Path, other: Any = None, n_earlier: int = 0) -> None:
     click.echo(f"{out}: {out.stat().st_size / 1000:.0f} kB", err=True)
 
 
-def _numbers(run: Any, out: Path, suite: str | None) -> None:
+def _serve(address: str, base: Path) -> int:
+    from ragauge.errors import UsageError
+    from ragauge.outlets.prometheus_server import RunFolder, serve
+
+    host, _, port = address.rpartition(":")
+    if not port.isascii() or not port.isdigit():
+        raise UsageError(f"--prometheus-serve {address!r}: write it as PORT or HOST:PORT", hint="127.0.0.1:9464")
+    server = serve(RunFolder(base), host.strip("[]") or "127.0.0.1", int(port))
+    click.echo(f"http://{server.server_address[0]!s}:{server.server_port}/metrics (Ctrl-C ends it)", err=True)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("ended", err=True)
+    return 0
+
+
+def _numbers(run: Any, out: Path, suite: str | None, gate: str | None) -> None:
     from ragauge.outlets.prometheus import prometheus_text
     from ragauge.store.tables import write_whole
 
-    text = prometheus_text(run.manifest, run.summary, suite=suite)
+    text = prometheus_text(run.manifest, run.summary, suite=suite, gate=_GATE.get(gate or ""))
 
     def write(handle: Any) -> None:
         handle.write(text.encode())

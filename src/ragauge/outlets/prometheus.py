@@ -37,6 +37,42 @@ def prometheus_text(
     return families_text(_families(manifest, summary, suite or manifest.dataset.name, gate))
 
 
+def run_metrics_text(runs: Iterable[tuple[Manifest, Summary]]) -> str:
+    """The newest run of every suite in one text, for an endpoint: what `GET /metrics` answers.
+
+    `runs`: in any order; of several runs of one golden set the newest counts, all are counted in
+    `ragauge_eval_runs_total` by whether a metric missed its threshold.
+    """
+    newest: dict[str, tuple[Manifest, Summary]] = {}
+    counted: Counter[tuple[str, str]] = Counter()
+    for manifest, summary in runs:
+        suite = manifest.dataset.name
+        low = any(result.verdict in ("below", "broken") for result in summary.metrics.values())
+        counted[suite, "low" if low else "good"] += 1
+        if suite not in newest or newest[suite][0].created < manifest.created:
+            newest[suite] = (manifest, summary)
+    merged: dict[str, Family] = {}
+    for suite, (manifest, summary) in sorted(newest.items()):
+        for family in _families(manifest, summary, suite, None):
+            before = merged.get(family.name)
+            samples = (*(before.samples if before is not None else ()), *family.samples)
+            merged[family.name] = Family(family.name, family.kind, family.help, _distinct(samples, family.kind))
+    made = tuple(({"suite": s, "outcome": o}, float(n)) for (s, o), n in sorted(counted.items()))
+    total = Family("ragauge_eval_runs_total", "counter", "Runs that are kept, by whether a metric was low.", made)
+    return families_text([*merged.values(), total])
+
+
+def _distinct(
+    samples: Iterable[tuple[Mapping[str, str], float]], kind: str
+) -> tuple[tuple[Mapping[str, str], float], ...]:
+    """One sample for each set of labels, as the format demands: counters of two suites (the same judge) add up."""
+    seen: dict[tuple[tuple[str, str], ...], float] = {}
+    for labels, value in samples:
+        key = tuple(labels.items())
+        seen[key] = seen.get(key, 0.0) + value if kind == "counter" else value
+    return tuple((dict(key), value) for key, value in seen.items())
+
+
 def families_text(families: Iterable[Family]) -> str:
     """Families in the exposition format; one without samples is left out."""
     lines: list[str] = []
