@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ragauge._version import __version__
+from ragauge.engine.cluster.connect import kept_connected, on_ray
 from ragauge.engine.crew import Crew, Failed, Gone, Message, failed
 from ragauge.engine.grid import SweepPlan, restore_settings
 from ragauge.engine.indexes import IndexKeys, Shelf, keeps_its_own_store
@@ -164,10 +165,11 @@ def carry_out_cells(
     copies = sweep.indexes / "copies"
     shutil.rmtree(copies, ignore_errors=True)
     try:
-        if processes:
-            _with_processes(board, n, copies, watcher)
-        else:
-            run_blocking(_with_tasks(board, n, watcher))
+        with kept_connected(on_ray(list(settings.values()))):
+            if processes:
+                _with_processes(board, n, copies, watcher)
+            else:
+                run_blocking(_with_tasks(board, n, watcher))
     finally:
         shutil.rmtree(copies, ignore_errors=True)
     return board.outcome
@@ -234,6 +236,8 @@ def _workers(how: How, settings: Sequence[Settings], n_jobs: int) -> tuple[bool,
 
     Tasks share one judge, and with it its rate limits, its budget and its cache.
     """
+    if on_ray(settings) is not None:
+        return False, 1  # one cell has all workers
     local = all(computes_here(one) for one in settings)
     n = max(1, min(how.workers or (_cores() if local else TASKS), n_jobs))
     if how.executor == "auto":

@@ -235,3 +235,19 @@ def test_an_address_that_nobody_listens_at_is_one_line_and_no_run(tmp_path: Path
     assert "Ray at ray://127.0.0.1:9 cannot be reached: Connection refused" in err
     assert "Traceback" not in err
     assert not (tmp_path / "none").exists()
+
+
+def test_the_cells_of_a_sweep_use_one_ray_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for number in range(4):
+        (tmp_path / "docs" / f"d{number}.md").write_text(f"# Option {number}\n\nOption {number} is {number} MB.\n")
+    items = [{"id": f"q{n}", "question": f"What is option {n}?", "sources": [f"d{n}.md"]} for n in range(4)]
+    (tmp_path / "golden.json").write_text(json.dumps(items))
+    base = {"golden": "golden.json", "corpus": "docs", "judge": "none", "run": {"executor": "ray", "workers": 2}}
+    base["system"] = {"reference": {"retrieval": "bm25", "generator": "none"}}
+    base["metrics"] = ["recall@1:doc"]
+    grid = {"grid": {"system.reference.k": [1, 2]}, "quality": "recall@1:doc"}
+    (tmp_path / "ragauge.yaml").write_text(json.dumps(base | {"sweep": grid}))
+    finished(start(tmp_path, "sweep", "ragauge.yaml", "--json", "--quiet"))
+    found = [len(file.read_text().splitlines()) for file in tmp_path.rglob("rows.jsonl")]
+    assert found == [4, 4]

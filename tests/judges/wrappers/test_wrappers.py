@@ -321,7 +321,7 @@ def test_requests_a_minute_are_kept(script, run) -> None:
         await asyncio.gather(*(provider.complete(replace(ASK, sample=n)) for n in range(16)))
         return time.perf_counter() - started
 
-    assert 0.5 <= run(scenario()) < 3  # 10 at once, then ten a second
+    assert 0.5 <= run(scenario()) < 3  # 5 at once, then a little less than ten a second
 
 
 def test_tokens_a_minute_are_kept_by_what_replies_really_took(run) -> None:
@@ -445,7 +445,7 @@ def test_tokens_are_guessed_from_characters() -> None:
 
 @pytest.mark.parametrize("per_minute", [1, 6, 59, 60, 61, 600, 6000])
 def test_no_window_of_a_minute_holds_more_than_is_allowed(per_minute: int) -> None:
-    """Demand without end, with a rest after 90 s so that the bucket is full again; calls arrive up to 0.4 s late."""
+    """Demand without end, with a rest after 90 s so that the bucket is full again; calls arrive up to 2 s late."""
     draw, bucket, now, starts = random.Random(per_minute), Bucket.of_minute(per_minute), 0.0, []
     while now < 300:
         if 90 <= now < 120:
@@ -456,7 +456,7 @@ def test_no_window_of_a_minute_holds_more_than_is_allowed(per_minute: int) -> No
             continue
         bucket.take(1.0)
         starts.append(now)
-    arrivals = sorted(start + draw.uniform(0, 0.4) for start in starts)
+    arrivals = sorted(start + draw.uniform(0, 2.0) for start in starts)
     most = max(bisect.bisect_left(arrivals, at + 60) - place for place, at in enumerate(arrivals))
     assert most <= per_minute
     assert len(starts) >= 0.9 * per_minute * 270 / 60

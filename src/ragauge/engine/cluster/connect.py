@@ -9,12 +9,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ragauge.engine.cluster import guard
+from ragauge.engine.settings import Settings
 from ragauge.errors import MissingExtra, RunError
 
 #: How long an address may take to answer.
@@ -79,6 +81,21 @@ def connected(address: Address, n_cpus: int) -> Iterator[str]:
         yield _NAMESPACE
 
 
+def on_ray(settings: Sequence[Settings]) -> Settings | None:
+    """The first of these settings that is carried out on Ray."""
+    return next((one for one in settings if one.run.executor != "local"), None)
+
+
+@contextmanager
+def kept_connected(settings: Settings | None) -> Iterator[None]:
+    """Inside, the runs of a sweep find the Ray that `settings` name, instead of starting one each."""
+    if settings is None:
+        yield
+        return
+    with connected(address_of(settings.run.executor), settings.run.workers or 1):
+        yield
+
+
 def _start(ray: Any, n_cpus: int, stack: ExitStack) -> None:
     folder = tempfile.mkdtemp(prefix="ragauge-ray-", dir="/tmp" if os.path.isdir("/tmp") else None)  # short: sockets
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -111,14 +128,15 @@ def _join(ray: Any, url: str) -> None:
     hint = "Is it up? The address is ray://HOST:PORT of the head node's client server (10001), or ray://auto on a node."
     if url not in ("auto", "local"):
         _reach(url, hint)
-    given = {"namespace": _NAMESPACE, "log_to_driver": False}
-    if not url.startswith("ray://"):
-        given["configure_logging"] = False
     try:
-        ray.init(address=url, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say is in the error as well
+            ray.init(address=url, namespace=_NAMESPACE, log_to_driver=False, configure_logging=False)
     except ImportError:
         raise MissingExtra("Ray's client", "ray") from None
     except Exception as error:
+        if "RAY_AUTH_MODE" not in os.environ:
+            hint += " If it asks for a token, set RAY_AUTH_MODE=token."
         raise RunError(f"Ray at {where} cannot be reached: {_first_line(error)}", hint=hint) from None
 
 

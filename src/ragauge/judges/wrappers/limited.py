@@ -12,7 +12,10 @@ from ragauge.judges.providers.failures import CallFailed
 from ragauge.judges.wrappers.tokens import guess_prompt_tokens
 
 #: How much later or earlier than its turn a call may reach the endpoint, in seconds, without a minute seeing too many.
-_JITTER_S = 0.5
+#: A crowded machine was seen to hold calls up for 1.6 s.
+_JITTER_S = 2.5
+#: The longest rest, in seconds, whose unused turns may be used at once.
+_SAVED_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,14 @@ class Bucket:
 
     @classmethod
     def of_minute(cls, per_minute: float | None) -> Bucket:
-        """The bucket that keeps every window of 60 s at `per_minute` units or fewer, one second's worth at once.
+        """The bucket that keeps every window of 60 s at `per_minute` units or fewer, half a second's worth at once.
 
         A window that starts with a full bucket holds `burst + 60 rate` units, so the rate is a little below
         `per_minute / 60`: `burst + (60 + jitter) rate = per_minute + 1`, of which only whole units are used.
         """
         if per_minute is None:
             return cls(0.0)
-        burst = max(1.0, per_minute / 60)
+        burst = max(1.0, _SAVED_S * per_minute / 60)
         return cls((per_minute + 1 - burst) / (60 + _JITTER_S), burst=burst)
 
     @property
