@@ -13,6 +13,7 @@ from ragauge.errors import SettingsError
 from ragauge.monitor.alerts import Watched, replay
 from ragauge.monitor.days import Day, Figure, mean, rate
 from ragauge.monitor.rules import DEFAULTS, NAIVE, Limit, Shift, as_yaml, read_rules
+from ragauge.monitor.telling import Open, steady, withdrawn
 
 N = 2000
 
@@ -149,6 +150,18 @@ def test_the_same_days_give_the_same_alerts() -> None:
     assert replay(days, DEFAULTS) == replay(list(days), DEFAULTS)
     longer = [*days, *(_days(80, _similarity(lambda _: 0.63))[70:])]
     assert replay(days, DEFAULTS).firing[0].id == replay(longer, DEFAULTS).firing[0].id
+
+
+def test_a_standing_alert_keeps_its_name_when_old_days_are_gone() -> None:
+    days = _days(100, _similarity(lambda i: 0.63 if i >= 60 else 0.7))
+    before = replay(days[:70], DEFAULTS)
+    told = Open(alerts=before.firing)
+    moved = [alert.model_copy(update={"id": "another", "raised": days[63].day}) for alert in before.firing]
+    later = steady(before.model_copy(update={"alerts": tuple(moved)}), told)
+    assert later.firing == before.firing
+    assert withdrawn(told, later) == ()
+    (gone,) = withdrawn(told, before.model_copy(update={"alerts": ()}))
+    assert (gone.id, gone.status) == (before.firing[0].id, "resolved")
 
 
 def test_naive_rules_say_how_often_they_ring_for_nothing() -> None:

@@ -92,7 +92,7 @@ def test_from_the_log_to_one_message_and_its_end(fallen: Path, tmp_path: Path) -
         settings = tmp_path / "ragauge.yaml"
         settings.write_text(json.dumps({
             "alerts": {"channels": [{"webhook": receiver.url}]},
-            "monitor": {"log": str(fallen), "name": "faq", "link": "https://ragauge.example/monitor?day={day}"},
+            "monitor": {"log": str(fallen), "name": "faq", "state": str(tmp_path / "state"), "link": "https://ragauge.example/monitor?day={day}"},
         }))  # fmt: skip
         asked = ("check", "--config", settings, "--notify", "--json")
         early = _run(*asked, "--until", TODAY - dt.timedelta(7))
@@ -110,6 +110,11 @@ def test_from_the_log_to_one_message_and_its_end(fallen: Path, tmp_path: Path) -
         assert _code(again) == 1
         assert len(receiver.documents) == 1
         assert json.loads(again.stdout)["told"][0]["outcome"] == "already sent"
+        assert _run("accept", "top_similarity_drop", "--config", settings).exit_code == 0
+        for _ in range(2):
+            assert _run(*asked).exit_code == 0
+        assert [found["state"] for found in receiver.documents] == ["firing", "ok"]
+        assert receiver.documents[1]["title"].startswith("Recovered: faq: accepted, or ordinary after all")
 
 
 def test_the_report_says_what_was_logged_and_judged(fallen: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def check(file: Path | None, until: str | None, **options: Any) -> int:
     """
     from ragauge.monitor.report import history_of, standing_of
     from ragauge.monitor.rules import NAIVE, load_rules
-    from ragauge.monitor.telling import check_document
+    from ragauge.monitor.telling import Open, check_document, steady
 
     opened = open_monitored(options)
     monitor = opened.monitor
@@ -44,7 +44,7 @@ def check(file: Path | None, until: str | None, **options: Any) -> int:
         monitor = _with(monitor, rules=(*monitor.rules, *(r.model_copy(update={"enabled": True}) for r in NAIVE)))
     last = parse_day(until) if until else today() - timedelta(0 if options["with_today"] else 1)
     history = history_of(opened.log, opened.space, monitor, last - timedelta(29), last, today())
-    standing = standing_of(history, monitor, opened.space)
+    standing = steady(standing_of(history, monitor, opened.space), opened.space.read(Open, "open.json"))
     deliveries = _notify(opened, standing, options) if options["notify"] else None
     if options["as_json"]:
         emit_json(check_document(standing, opened.name, _exit(standing), deliveries).model_dump(mode="json"))
@@ -81,26 +81,22 @@ def _print(standing: Any) -> None:
 
 def _notify(opened: Monitored, standing: Any, options: dict[str, Any]) -> list[Any]:
     from ragauge.cli.telling import LEDGER, say, telling_of
-    from ragauge.monitor.telling import messages
+    from ragauge.monitor.telling import Open, messages, withdrawn
     from ragauge.outlets.ledger import Ledger
     from ragauge.outlets.tell import preview, tell
 
     how = telling_of(opened.settings, options["link"] or opened.section.get("link"))
     ledger = Ledger(how.state if how.state is not None else opened.space.root / LEDGER)
+    gone = withdrawn(opened.space.read(Open, "open.json"), standing)
+    real = tuple(alert for alert in (*standing.alerts, *gone) if alert.kind != "naive")
     deliveries = []
-    for message in messages(standing, opened.name, how.link):
-        if message.key.split(":", 2)[-1].split("/")[0] in _naive_names():
-            continue
+    for message in messages(standing.model_copy(update={"alerts": real}), opened.name, how.link):
         act = preview if options["dry_run"] else tell
         deliveries += act(message, how.channels, ledger, how.policy)
+    if not options["dry_run"]:
+        opened.space.write(Open(alerts=tuple(alert for alert in real if alert.status == "firing")), "open.json")
     say(one for one in deliveries if one.outcome in ("sent", "failed", "held", "would send"))
     return deliveries
-
-
-def _naive_names() -> set[str]:
-    from ragauge.monitor.rules import NAIVE
-
-    return {rule.name for rule in NAIVE}
 
 
 @click.command("rules")

@@ -72,6 +72,40 @@ def _lately(alert: Alert, day: str | None) -> bool:
     return (date.fromisoformat(day) - date.fromisoformat(alert.resolved)).days <= REMEMBERED
 
 
+class Open(Model):
+    """The alerts that stood when channels were last told."""
+
+    alerts: tuple[Alert, ...] = ()
+
+
+def steady(standing: Standing, before: Open | None) -> Standing:
+    """An alert that stood when channels were told keeps its id and its dates, also where fewer old days now show it
+    a day earlier or later.
+    """
+    known = {(alert.rule, alert.series): alert for alert in before.alerts} if before is not None else {}
+
+    def kept(alert: Alert) -> Alert:
+        old = known.get((alert.rule, alert.series))
+        same = old is not None and alert.status == "firing" and old.raised <= alert.day
+        return (
+            alert.model_copy(update={"id": old.id, "since": old.since, "raised": old.raised}) if old and same else alert
+        )
+
+    return standing.model_copy(update={"alerts": tuple(kept(alert) for alert in standing.alerts)})
+
+
+def withdrawn(before: Open | None, standing: Standing) -> tuple[Alert, ...]:
+    """Alerts that were told of and are none any more: accepted, or the day turned out ordinary when it was whole (what
+    is known of a day can grow). They end with a message too.
+    """
+    known = {alert.id for alert in standing.alerts}
+    gone = [alert for alert in before.alerts if alert.id not in known] if before is not None else []
+    ended = {"status": "resolved", "resolved": standing.day, "low": {}}
+    return tuple(
+        alert.model_copy(update=ended | {"says": f"accepted, or ordinary after all: {alert.says}"}) for alert in gone
+    )
+
+
 class Told(Model):
     """What became of one message at one channel."""
 
