@@ -161,11 +161,14 @@ async def _respond(execution: Execution, system: System, item: GoldenItem) -> Re
 
 def sample_warnings(sample: Sample) -> list[str]:
     """What is odd about a sample, for its row."""
+    missing = sample.response.metadata.get("not_found")
+    found = [f"the mapping found nothing for {path}" for path in missing] if isinstance(missing, list) else []
     context = sample.response.context
-    if context is None:
-        return []
-    n_twice = len(context) - len(context.ids)
-    return [f"{n_twice} retrieved chunk ids came twice; each counts once, at its best rank"] if n_twice else []
+    n_twice = 0 if context is None else len(context) - len(context.ids)
+    return [
+        *found,
+        *([f"{n_twice} retrieved chunk ids came twice; each counts once, at its best rank"] if n_twice else []),
+    ]
 
 
 def _budget_reason(record: Record) -> str | None:
