@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "baseline": ("ragauge.cli.baseline", "Write the small file that `gate` compares with, for git."),
     "sweep": ("ragauge.cli.sweep", "Try a grid of settings and say which to take."),
     "ab": ("ragauge.cli.ab", "A/B outcomes: better, worse or not settled yet, however often you look."),
+    "import": ("ragauge.cli.import_", "Read other tools' data sets, test cases, traces and TREC files."),
     "export": ("ragauge.cli.export", "Write a run as JSON, CSV, Parquet or Markdown."),
     "report": ("ragauge.cli.report", "Write a run as one HTML page; tell Prometheus, Slack and others."),
     "track": ("ragauge.cli.track", "Log runs and sweeps in MLflow."),
