@@ -102,10 +102,13 @@ def measured(folder: Path, file: Path, concurrency: int, executor: str, n_actors
     }  # fmt: skip
 
 
-def compare(n: int, sequential: bool, concurrency: int) -> None:
+def compare(n: int, sequential: bool, concurrency: int, only: str | None) -> None:
     ways: list[tuple[int, str, int]] = [(1, "local", 0)] if sequential else []
     ways += [(many, "local", 0) for many in (8, 32, 64)]
     ways += [(concurrency, "ray", actors) for actors in (2, 4, 8)]
+    if only is not None:  # local:32,ray:4
+        named = [way.split(":") for way in only.split(",")]
+        ways = [(int(m), "local", 0) if where == "local" else (concurrency, "ray", int(m)) for where, m in named]
     print(f"{n} triples, {METRICS}, {LATENCY_S} s a call\n")
     print("| where | concurrency | calls | limit s | wall s after start-up | wall ÷ limit | start s | rows as local |")
     print("|---|---|---|---|---|---|---|---|")
@@ -212,13 +215,14 @@ def main() -> None:
     parser.add_argument("--executor", default="local", help="of --stream")
     parser.add_argument("-n", type=int, help="samples instead of what the part takes by itself")
     parser.add_argument("--per-minute", type=int, default=600)
+    parser.add_argument("--only", help="some of the ways: local:32,ray:4 (concurrency there, actors here)")
     given = parser.parse_args()
     if given.limited:
         limited(given.n or 700, given.per_minute)
     elif given.stream:
         stream(given.n or 50_000, given.executor)
     else:
-        compare(given.n or (700 if given.full else 70), sequential=given.full, concurrency=32)
+        compare(given.n or (700 if given.full else 70), sequential=given.full, concurrency=32, only=given.only)
 
 
 if __name__ == "__main__":

@@ -48,9 +48,9 @@ class Report:
 class LimiterDesk:
     """An actor: the limits of one endpoint for all workers."""
 
-    def __init__(self, limits: Limits) -> None:
-        """`limits` hold for all workers together."""
-        self._limiter = Limiter(limits, cautious=_is_reconstructed())
+    def __init__(self, limits: Limits, anew: bool | None = None) -> None:
+        """`limits` hold for all workers together. `anew`: one before this one has died (None: Ray knows)."""
+        self._limiter = Limiter(limits, cautious=_is_reconstructed() if anew is None else anew)
         self._out: Counter[str] = Counter()
         self._gone: set[str] = set()
         self._n_waiting = 0
@@ -112,12 +112,14 @@ class Refusal:
 class BudgetDesk:
     """An actor: the budget of a run."""
 
-    def __init__(self, max_calls: int | None, max_tokens: int | None, max_usd: float | None) -> None:
-        """The limits are those of `Budget`."""
+    def __init__(
+        self, max_calls: int | None, max_tokens: int | None, max_usd: float | None, anew: bool | None = None
+    ) -> None:
+        """The limits are those of `Budget`. `anew`: one before this one has died (None: Ray knows)."""
         self._budget = Budget(max_calls, max_tokens, max_usd)
         self._held: dict[str, Spending] = {}
         self._known = asyncio.Event()
-        if not _is_reconstructed():
+        if not (_is_reconstructed() if anew is None else anew):
             self._known.set()
 
     async def reserve(self, worker: str, wanted: Sequence[tuple[int, Price | None]]) -> list[Spending | Refusal]:
@@ -250,7 +252,12 @@ class SharedLimiter:
         """
         for _ in range(TURNS):
             started = await self._leases.ask(tokens)
-            if await self._age(started) <= STALE_S:
+            try:
+                is_fresh = await self._age(started) <= STALE_S
+            except BaseException:  # cancelled while the clocks were compared: nobody takes this turn
+                self._reports.tell(Report(unused=tokens))
+                raise
+            if is_fresh:
                 return started
             self._reports.tell(Report(unused=tokens))
         return await self._leases.ask(tokens)
