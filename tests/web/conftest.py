@@ -272,7 +272,7 @@ class _Reader(HTMLParser):
     ELEMENTS = frozenset(
         re.findall(
             r"\w+",
-            "html head meta title link script noscript body a header footer main nav section article aside div "
+            "wbr html head meta title link script noscript body a header footer main nav section article aside div "
             "span p h1 h2 h3 h4 ul ol li dl dt dd b i em strong code kbd pre mark sup br hr table caption thead "
             "tbody tfoot tr th td form label input select option optgroup button textarea fieldset legend details "
             "summary figure figcaption progress meter time output datalist dialog svg g line rect path polygon "

@@ -31,7 +31,7 @@ from ragauge.store.rundir import RowIndex, RunDir
 from ragauge.text.normalise import normalise
 
 #: Of this file's format; another one is built anew.
-VERSION = 1
+VERSION = 2
 #: How much of a question stands in the list, and of a row's text can be searched.
 SHOWN, SEARCHED = 300, 20_000
 #: Every so many rows the progress is written.
@@ -42,6 +42,8 @@ _PASSES = 3
 _WORD = re.compile(r"[\u0e01-\u0eff\u1000-\u109f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]|[^\W_]+")
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE texts (place INTEGER PRIMARY KEY, problems TEXT NOT NULL, question TEXT NOT NULL, tags TEXT NOT NULL,
+  why TEXT);
 CREATE TABLE tags (tag TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (tag, place)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', detail='none', tokenize="unicode61 remove_diacritics 2");
 """
@@ -92,8 +94,7 @@ def _fill(connection: sqlite3.Connection, run: RunDir, task: Task, told: Callabl
     )
     connection.execute(
         "CREATE TABLE rows (place INTEGER PRIMARY KEY, id TEXT NOT NULL, repeat INTEGER NOT NULL,"
-        " offset INTEGER NOT NULL, outcome TEXT NOT NULL, cause TEXT, certainty TEXT, evidence TEXT,"
-        " problems TEXT NOT NULL, question TEXT NOT NULL, tags TEXT NOT NULL, cost REAL,"
+        " offset INTEGER NOT NULL, outcome TEXT NOT NULL, cause TEXT, certainty TEXT, cost REAL,"
         f" ms REAL{', ' if keys else ''}{columns})"
     )
     index = run.index() if run.rows.exists() else RowIndex({}, frozenset(), 0)
@@ -129,7 +130,9 @@ def _fill(connection: sqlite3.Connection, run: RunDir, task: Task, told: Callabl
     connection.execute("CREATE INDEX rows_outcome ON rows (outcome, place)")
     connection.execute("CREATE INDEX rows_cause ON rows (cause, place) WHERE cause IS NOT NULL")
     for name in ("ms", "cost", *(f"m{place}" for place in range(len(keys)))):
-        connection.execute(f"CREATE INDEX rows_{name} ON rows ({name})")
+        # In the very order of the list, both ways, so that a page far down is skipped to and not sorted for.
+        connection.execute(f"CREATE INDEX rows_{name}_up ON rows ({name} IS NULL, {name}, place)")
+        connection.execute(f"CREATE INDEX rows_{name}_down ON rows ({name} IS NULL, {name} DESC, place)")
     connection.execute("ANALYZE")
 
 
@@ -140,6 +143,7 @@ class _Writer:
         self.connection, self.keys, self.offsets = connection, keys, offsets
         self.place = 0
         self.rows: list[tuple[Any, ...]] = []
+        self.texts: list[tuple[Any, ...]] = []
         self.tags: list[tuple[str, int]] = []
         self.words: list[tuple[int, str]] = []
 
@@ -153,10 +157,11 @@ class _Writer:
         self.rows.append((
             self.place, item.id, record.sample.repeat, self.offsets[self.place], check.outcome,
             cause.cause if cause else None, cause.certainty if cause else None,
-            json.dumps(cause.model_dump(mode="json")) if cause else None,
-            json.dumps(check.problems), " ".join(item.question[: 4 * SHOWN].split())[:SHOWN],
-            json.dumps(tags[:50]), sum(known) if known else None, response.total_ms, *scores,
+            sum(known) if known else None, response.total_ms, *scores,
         ))  # fmt: skip
+        question = " ".join(item.question[: 4 * SHOWN].split())[:SHOWN]
+        why = cause.model_dump_json() if cause else None
+        self.texts.append((self.place, json.dumps(check.problems), question, json.dumps(tags[:50]), why))
         self.tags += [(tag, self.place) for tag in tags]
         text = f"{item.id} {item.question[:SEARCHED]} {(response.answer or '')[:SEARCHED]} {' '.join(tags)[:SEARCHED]}"
         self.words.append((self.place, " ".join(words(text))))
@@ -169,9 +174,10 @@ class _Writer:
         if self.rows:
             marks = ", ".join("?" * len(self.rows[0]))
             self.connection.executemany(f"INSERT INTO rows VALUES ({marks})", self.rows)
+        self.connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?)", self.texts)
         self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", self.tags)
         self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", self.words)
-        self.rows, self.tags, self.words = [], [], []
+        self.rows, self.texts, self.tags, self.words = [], [], [], []
 
 
 def _dumped(view: PageView) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -104,35 +104,35 @@ class Index:
     def page(self, wanted: Filter, page: int, size: int) -> tuple[list[Line], int]:
         """The rows of a page (from 1), and how many there are in all."""
         where, values = self._where(wanted)
+        order = f"ORDER BY {self._order(wanted)} LIMIT ? OFFSET ?"
         with self._open() as connection:
-            n = connection.execute(f"SELECT count(*) FROM rows r{where}", values).fetchone()[0]
-            found = connection.execute(
-                f"SELECT r.* FROM rows r{where} ORDER BY {self._order(wanted)} LIMIT ? OFFSET ?",
-                (*values, size, (page - 1) * size),
+            n = self._count(where, values)
+            places = connection.execute(
+                f"SELECT r.place FROM rows r{where} {order}", (*values, size, (page - 1) * size)
             ).fetchall()
-        return [self._line(row) for row in found], n
+            return [self._at(connection, place) for (place,) in places], n
 
     def find(self, item: str, repeat: int = 0) -> Line:
         """One row by its id; `UnknownName` when it is not there."""
         with self._open() as connection:
-            row = connection.execute("SELECT * FROM rows WHERE id = ? AND repeat = ?", (item, repeat)).fetchone()
+            row = connection.execute("SELECT place FROM rows WHERE id = ? AND repeat = ?", (item, repeat)).fetchone()
             if row is None:
                 some = [name for (name,) in connection.execute("SELECT id FROM rows LIMIT 200")]
                 raise UnknownName("row in this run", item, some)
-        return self._line(row)
+            return self._at(connection, row[0])
 
     def lines(self, item: str) -> list[Line]:
         """Every repeat of an item."""
         with self._open() as connection:
-            found = connection.execute("SELECT * FROM rows WHERE id = ? ORDER BY repeat", (item,)).fetchall()
-        return [self._line(row) for row in found]
+            found = connection.execute("SELECT place FROM rows WHERE id = ? ORDER BY repeat", (item,)).fetchall()
+            return [self._at(connection, place) for (place,) in found]
 
     def cause(self, line: Line) -> Any:
         """The root cause of a row that has one."""
         from ragauge.diagnose.rootcause import RowCause
 
         with self._open() as connection:
-            (text,) = connection.execute("SELECT evidence FROM rows WHERE place = ?", (line.place,)).fetchone()
+            (text,) = connection.execute("SELECT why FROM texts WHERE place = ?", (line.place,)).fetchone()
         return RowCause.model_validate_json(text) if text is not None else None
 
     def record(self, line: Line) -> Record:
@@ -145,41 +145,34 @@ class Index:
     def neighbours(self, wanted: Filter, line: Line) -> tuple[Line | None, Line | None, int, int]:
         """The rows before and after `line` in the filtered list, its place in it from 1 (0: not in it), how many."""
         where, values = self._where(wanted)
-        sort, down = self._sort(wanted)
-        own = f"(SELECT {sort.replace('r.', 'o.')} FROM rows o WHERE o.place = ?)"
-        less, more = (">", "<") if down else ("<", ">")
-        nulls = f"({sort} IS NULL)"
-        own_null = f"({own} IS NULL)"
-
-        def beside(sign: str, null_sign: str, place_sign: str) -> str:
-            return (
-                f"({nulls} {null_sign} {own_null} OR ({nulls} = {own_null} AND ({sort} {sign} {own} OR"
-                f" ({sort} IS {own} AND r.place {place_sign} ?))))"
-            )
-
-        p = line.place
-        given = (p, p, p, p, p)
         glue = " AND " if where else " WHERE "
-        up, back = self._order(wanted), self._order(wanted, back=True)
+        first, mine = self._before(wanted, line)
         with self._open() as connection:
-            n = connection.execute(f"SELECT count(*) FROM rows r{where}", values).fetchone()[0]
-            n_before = connection.execute(
-                f"SELECT count(*) FROM rows r{where}{glue}{beside(less, '<', '<')}", (*values, *given)
-            ).fetchone()[0]
-            inside = connection.execute(f"SELECT 1 FROM rows r{where}{glue} r.place = ?", (*values, p)).fetchone()
-            before = connection.execute(
-                f"SELECT r.* FROM rows r{where}{glue}{beside(less, '<', '<')} ORDER BY {back} LIMIT 1",
-                (*values, *given),
+            n_before = self._count(f"{where}{glue}{first}", [*values, *mine])
+            inside = connection.execute(
+                f"SELECT 1 FROM rows r{where}{glue}r.place = ?", (*values, line.place)
             ).fetchone()
-            after = connection.execute(
-                f"SELECT r.* FROM rows r{where}{glue}{beside(more, '>', '>')} ORDER BY {up} LIMIT 1", (*values, *given)
-            ).fetchone()
-        return (
-            self._line(before) if before else None,
-            self._line(after) if after else None,
-            n_before + 1 if inside else 0,
-            n,
-        )
+            around = connection.execute(
+                f"SELECT r.place FROM rows r{where} ORDER BY {self._order(wanted)} LIMIT ? OFFSET ?",
+                (*values, 3 if n_before else 2, max(0, n_before - 1)),
+            ).fetchall()
+            places = [place for (place,) in around if place != line.place]
+            before = self._at(connection, places[0]) if n_before and places else None
+            rest = places[1:] if n_before else places
+            after = self._at(connection, rest[0]) if rest else None
+        return before, after, n_before + 1 if inside else 0, self._count(where, values)
+
+    def _before(self, wanted: Filter, line: Line) -> tuple[str, list[Any]]:
+        """The condition under which a row comes before `line`."""
+        sort, down = self._sort(wanted)
+        sign = ">" if down else "<"
+        if sort == "r.place":
+            return f"r.place {sign} ?", [line.place]
+        plain = {"id": line.id, "outcome": line.outcome, "ms": line.ms, "cost": line.cost}
+        own = plain[wanted.sort] if wanted.sort in plain else line.values[wanted.sort]
+        if own is None:
+            return f"({sort} IS NOT NULL OR r.place < ?)", [line.place]
+        return f"({sort} {sign} ? OR ({sort} = ? AND r.place < ?))", [own, own, line.place]
 
     def n_by_cause(self) -> list[tuple[str, int]]:
         """Causes of failing rows with how many, most frequent first."""
@@ -235,17 +228,21 @@ class Index:
         names |= {key: f"r.m{place}" for place, key in enumerate(self.keys)}
         return names.get(wanted.sort, "r.place"), wanted.down
 
-    def _order(self, wanted: Filter, *, back: bool = False) -> str:
-        """What is not there comes last, then the input's order; `back`: the whole order turned round."""
+    def _order(self, wanted: Filter) -> str:
+        """What is not there comes last, then the input's order."""
         sort, down = self._sort(wanted)
-        way = "DESC" if down != back else "ASC"
-        place = "DESC" if back else "ASC"
-        if sort == "r.place":
-            return f"r.place {way}"
-        return f"{sort} {way} NULLS {'FIRST' if back else 'LAST'}, r.place {place}"
+        way = " DESC" if down else ""
+        return f"r.place{way}" if sort == "r.place" else f"{sort} IS NULL, {sort}{way}, r.place"
 
-    def _line(self, row: tuple[Any, ...]) -> Line:
-        place, item, repeat, offset, outcome, cause, certainty, _, problems, question, tags, cost, ms, *scores = row
+    def _count(self, where: str, values: Sequence[Any]) -> int:
+        return _n_rows(str(self.file), self.meta["built"], where, tuple(values))
+
+    def _at(self, connection: sqlite3.Connection, place: int) -> Line:
+        row = connection.execute("SELECT * FROM rows WHERE place = ?", (place,)).fetchone()
+        _, item, repeat, offset, outcome, cause, certainty, cost, ms, *scores = row
+        problems, question, tags = connection.execute(
+            "SELECT problems, question, tags FROM texts WHERE place = ?", (place,)
+        ).fetchone()
         return Line(
             place, item, repeat, offset, outcome, cause, certainty, tuple(json.loads(problems)), question,
             tuple(json.loads(tags)), cost, ms, dict(zip(self.keys, scores, strict=True)),
@@ -340,6 +337,17 @@ class Indexes:
 def _size(path: Path) -> int:
     found = stamp(path)
     return found[0] if found else 0
+
+
+@lru_cache(maxsize=2048)
+def _n_rows(file: str, built: str, where: str, values: tuple[Any, ...]) -> int:
+    """How many rows a condition leaves: counted once for each state of the index."""
+    connection = sqlite3.connect(f"{Path(file).resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        (n,) = connection.execute(f"SELECT count(*) FROM rows r{where}", values).fetchone()
+    finally:
+        connection.close()
+    return int(n)
 
 
 @lru_cache(maxsize=16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from ragauge.report.templating import make_environment
+from ragauge.text.normalise import clean, display
 from ragauge.web.drawing import tools
 from ragauge.web.navigation import ITEMS
 from ragauge.web.state import state_of
@@ -57,8 +59,20 @@ def page(request: Request, template: str, status: int = 200, /, **values: Any) -
 def environment() -> Environment:
     """The page's templates."""
     made = make_environment("ragauge.web", "ragauge.report")
-    made.globals.update(static=static, link=link, **tools())
+    made.globals.update(breakable=breakable, static=static, link=link, **tools())
     return made
+
+
+def breakable(name: str) -> Any:
+    """A metric's name as HTML that may break at its joints.
+
+    >>> breakable("hit_rate@5:<b>")
+    Markup('hit_<wbr>rate@<wbr>5:<wbr>&lt;b&gt;')
+    """
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=[_@:])", display(clean(name)))
+    return Markup("<wbr>").join(escape(part) for part in parts)
 
 
 @cache
