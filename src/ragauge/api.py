@@ -231,7 +231,8 @@ def _run_settings(**given: Any) -> RunSettings:
     except ValidationError as error:
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
-        raise SettingsError(f"{name}: {problem['msg']} (found {problem['input']!r})") from None
+        message = problem["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{name}: {message} (found {problem['input']!r})") from None
 
 
 def finish(made: Made) -> Run:

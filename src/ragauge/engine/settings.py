@@ -143,4 +143,5 @@ def _explained(error: ValidationError, path: Path | None) -> SettingsError:
         near = nearest(last, known)
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
         return SettingsError(f"{file}unknown setting {where!r}", hint=hint)
-    return SettingsError(f"{file}setting {where!r}: {problem['msg']} (found {problem['input']!r})")
+    message = problem["msg"].removeprefix("Value error, ")
+    return SettingsError(f"{file}setting {where!r}: {message} (found {problem['input']!r})")

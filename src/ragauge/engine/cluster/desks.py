@@ -279,7 +279,8 @@ class SharedLimiter:
             there = await called(self.desk, "clock")
             now = loop.time()
             found.append((now - asked, there - (asked + now) / 2))
-        return min(found)[1]
+        ahead: float = min(found)[1]
+        return ahead
 
     def leave(self) -> None:
         """A call is over, however it ended."""
