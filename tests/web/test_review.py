@@ -158,7 +158,7 @@ def test_people_who_differ_are_shown_and_settled(two: Any, tmp_path: Path) -> No
     text = made.get("/review/progress").text
     assert "To be settled" in text
     assert "agreement between people" in text
-    page = made.get(f"/review/item/{item}", params={"settle": "1"}).text
+    page = made.get(f"/review/items/{item}", params={"settle": "1"}).text
     assert "fine by me" in page
     form = {"csrf": token, "item": item, "label": "unfaithful", "settle": "1"}
     assert made.post("/review/label", data=form).status_code == 303

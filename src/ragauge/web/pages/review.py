@@ -252,5 +252,5 @@ routes = [
     Route("/review/fill", _fill, methods=["POST"]),
     Route("/review/promote", _promote, methods=["POST"]),
     Route("/review/progress", _progress, methods=["GET"]),
-    Route("/review/item/{item}", _one, methods=["GET"]),
+    Route("/review/items/{item}", _one, methods=["GET"]),
 ]
