@@ -99,3 +99,28 @@ def test_a_wrong_setting_is_told(tmp_path: Path, section: dict[str, Any], says: 
     with pytest.raises(SettingsError) as caught:
         tracking_settings(section, tmp_path)
     assert says in str(caught.value)
+
+
+def test_prompts_are_logged_as_long_as_they_are_those_that_were_used(tmp_path: Path) -> None:
+    from ragauge.core.judge import JudgeInfo
+    from ragauge.outlets.mlflow_artifacts import prompts_of
+    from ragauge.prompts.loader import load
+
+    used = {"support": load("support").sha256, "usefulness": "0" * 64, "no_such": "1" * 64}
+    judge = JudgeInfo(name="openai:x", kind="llm", version="1", fingerprint="f", prompts=used)
+    manifest = a_run(tmp_path, {"q": {"recall": 1.0}}).manifest.model_copy(update={"judge": judge})
+    assert [prompt.name for prompt in prompts_of(manifest)] == ["support"]
+    assert params(manifest)["judge.prompt_sha.support"] == used["support"]
+
+
+def test_the_flags_in_the_how_to_pages_are_flags_of_the_commands() -> None:
+    from ragauge.cli.report import command as report
+    from ragauge.cli.track import command as track
+
+    root = Path(__file__).resolve().parents[2] / "docs" / "how-to"
+    for verb, command in (("report", report), ("track", track)):
+        known = {name for parameter in command.params for name in parameter.opts}
+        for page in ("report.md", "alerts.md", "tracking.md"):
+            text = (root / page).read_text(encoding="utf-8")
+            for line in re.findall(rf"ragauge {verb}\b([^\n`]*)", text):
+                assert set(re.findall(r"--[a-z-]+", line.partition("#")[0])) <= known, line
