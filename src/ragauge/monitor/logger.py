@@ -36,7 +36,7 @@ _RUN = (4, 16, 64)
 _LONG = 1_000
 _PAUSE_S = 0.000_05
 #: So many are written together.
-_BATCH = 1_000
+_BATCH = 5_000
 _QUIET_S = 60.0
 _RETRY_S = (0.1, 5.0)
 #: A longer line is logged without its chunks' texts.
