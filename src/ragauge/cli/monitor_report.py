@@ -132,11 +132,16 @@ def judge(day: str | None, days: int, **options: Any) -> int:
             shown_settings=shown_settings(settings), dry=options["dry_run"],
         )  # fmt: skip
         if options["dry_run"]:
-            forecast = run_blocking(forecast_samples(Samples(opened.log, one), made))
-            if not options["as_json"]:
-                click.echo(f"{one.day}, {missing(opened.space, one)} of {len(one.drawn)} not judged yet:")
-            print_forecast(forecast, as_json=options["as_json"])
-            return 0
+            left = missing(opened.space, one)
+            if left:
+                forecast = run_blocking(forecast_samples(Samples(opened.log, one), made))
+                results.append({"day": one.day, "left": left, "drawn": len(one.drawn), "forecast": forecast.document()})
+                if not options["as_json"]:
+                    click.echo(
+                        f"{one.day}, {left} of {len(one.drawn)} not judged yet; all {len(one.drawn)} would cost:"
+                    )
+                    print_forecast(forecast, as_json=False)
+            continue
         watcher = TerminalWatcher(quiet=options["quiet"] or options["as_json"])
         try:
             runs = judge_day(opened.log, opened.space, one, made, watcher, again=options["again"])
@@ -152,6 +157,8 @@ def judge(day: str | None, days: int, **options: Any) -> int:
             if options["as_json"]:
                 emit_json({"days": results, "ended_early": spent})
             return 3
+    if options["dry_run"] and not results and not options["as_json"]:
+        click.echo("Everything that is drawn is judged.")
     if options["as_json"]:
         emit_json({"days": results, "ended_early": None})
     return 0

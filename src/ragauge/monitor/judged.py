@@ -84,7 +84,7 @@ def judge_day(
         if not stream.ids:
             continue
         last = _last(space, sample.day, late)
-        if last is not None and not again and len(last.index().offsets) >= len(stream.ids):
+        if last is not None and not again and _is_done(last, len(stream.ids), options.retry_errors):
             continue
         base = replace(options, out=space.judged(sample.day), name=stream.name.replace(" ", "-"), command="score")
         for resume in (None,) if last is None or again else (last, None):
@@ -102,6 +102,11 @@ def judge_day(
             break
     read_scores(space, sample)
     return made
+
+
+def _is_done(run: RunDir, n: int, retry_errors: bool) -> bool:
+    index = run.index()
+    return len(index.offsets) >= n and not (retry_errors and index.failed)
 
 
 def _last(space: Workspace, day: str, late: bool) -> RunDir | None:

@@ -100,7 +100,7 @@ def withdrawn(before: Open | None, standing: Standing) -> tuple[Alert, ...]:
     """
     known = {alert.id for alert in standing.alerts}
     gone = [alert for alert in before.alerts if alert.id not in known] if before is not None else []
-    ended = {"status": "resolved", "resolved": standing.day, "low": {}}
+    ended: dict[str, object] = {"status": "resolved", "resolved": standing.day, "low": {}}
     return tuple(
         alert.model_copy(update=ended | {"says": f"accepted, or ordinary after all: {alert.says}"}) for alert in gone
     )
