@@ -24,8 +24,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ragauge.core.model import Model
 from ragauge.engine.settings import fill_variables
-from ragauge.errors import SettingsError, nearest
 from ragauge.outlets.channels import AppriseChannel, SlackChannel, WebhookChannel
+from ragauge.outlets.settings_errors import explained
 from ragauge.outlets.tell import Channel, Policy
 
 KINDS = ("slack", "webhook", "apprise")
@@ -123,7 +123,7 @@ def alert_settings(section: Mapping[str, Any]) -> AlertSettings:
     try:
         return AlertSettings.model_validate(dict(section))
     except ValidationError as error:
-        raise _explained(error) from None
+        raise explained(error, "alerts", AlertSettings, ChannelSettings) from None
 
 
 def channels_of(settings: AlertSettings) -> list[Channel]:
@@ -141,15 +141,3 @@ def _channel(one: ChannelSettings, place: int) -> Channel:
         secret = str(fill_variables(one.secret)) if one.secret is not None else None
         return WebhookChannel(url, secret, one.name or f"webhook ({place})")
     return AppriseChannel(url, one.name or "")
-
-
-def _explained(error: ValidationError) -> SettingsError:
-    problem = error.errors()[0]
-    path = [str(part) for part in problem["loc"]]
-    where = ".".join(["alerts", *path])
-    if problem["type"] != "extra_forbidden":
-        return SettingsError(f"{where}: {problem['msg'].removeprefix('Value error, ')}")
-    known = list((ChannelSettings if len(path) > 1 else AlertSettings).model_fields)
-    near = nearest(path[-1], known)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-    return SettingsError(f"unknown setting {where}", hint=hint)

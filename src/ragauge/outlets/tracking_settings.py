@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from ragauge.core.model import Model
 from ragauge.engine.settings import fill_variables
-from ragauge.errors import SettingsError, nearest
+from ragauge.outlets.settings_errors import explained
 
 DEFAULT_URI, DEFAULT_EXPERIMENT = "sqlite:///mlflow.db", "ragauge"
 _TRACES = re.compile(r"auto|all|failures|none|sample:[1-9][0-9]*")
@@ -76,7 +76,7 @@ def tracking_settings(section: Mapping[str, Any], base: Path, **flags: Any) -> M
     try:
         settings = TrackingSettings.model_validate(fill_variables(found)).mlflow
     except ValidationError as error:
-        raise _explained(error) from None
+        raise explained(error, "tracking", TrackingSettings, MlflowSettings) from None
     if settings is None:
         return None
     return settings.model_copy(update={"uri": _absolute(settings.uri, base)})
@@ -101,15 +101,3 @@ def _absolute(uri: str, base: Path) -> str:
     if file is None or file.is_absolute():
         return uri
     return f"sqlite:///{(base / file).resolve().as_posix()}"
-
-
-def _explained(error: ValidationError) -> SettingsError:
-    problem = error.errors()[0]
-    path = [str(part) for part in problem["loc"]]
-    where = ".".join(["tracking", *path])
-    if problem["type"] != "extra_forbidden":
-        return SettingsError(f"{where}: {problem['msg'].removeprefix('Value error, ')}")
-    known = list((MlflowSettings if len(path) > 1 else TrackingSettings).model_fields)
-    near = nearest(path[-1], known)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-    return SettingsError(f"unknown setting {where}", hint=hint)
