@@ -40,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "golden": ("ragauge.cli.golden", "Check, grow and label golden sets."),
     "serve": ("ragauge.cli.serve", "The page: runs, rows, comparisons, review, in the browser."),
     "rank": ("ragauge.cli.rank", "Score TREC runs against qrels: retrieval measures only."),
+    "mcp": ("ragauge.cli.mcp", "Serve runs and the judge to a coding agent (MCP)."),
     "explain": ("ragauge.cli.explain", "What a metric means, with a worked example."),
     "doctor": ("ragauge.cli.doctor", "What is installed, what works here, and what to install."),
 }
