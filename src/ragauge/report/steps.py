@@ -32,8 +32,9 @@ def steps_table(steps: Steps) -> Any:
         if one.kind != last and last == "step":
             table.add_section()
         last = one.kind
+        recall = None if one.recall is None else one.recall.value
         table.add_row(
-            Text(one.name), str(one.n), _number(one.recall and one.recall.value), _interval(one.recall),
+            Text(one.name), str(one.n), _number(recall), _interval(one.recall),
             _number(one.hit_rate), _number(one.only_here), f"{one.mean_chunks:.1f}",
             "" if one.mean_ms is None else f"{one.mean_ms:.0f}",
         )  # fmt: skip

@@ -109,7 +109,11 @@ class ApiEmbedder:
             raise MissingExtra("openai", "openai") from error
         if not self._key:
             raise SettingsError(f"embedder {self.name} needs a key: the variable {self._variable} is not set")
-        more = {"timeout": self.settings.timeout_s, "max_retries": self.settings.retries, "api_key": self._key}
+        more: dict[str, Any] = {
+            "timeout": self.settings.timeout_s,
+            "max_retries": self.settings.retries,
+            "api_key": self._key,
+        }
         if self._kind == "azure":
             endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "")
             if not endpoint:

@@ -56,13 +56,9 @@ class ReferenceSettings:
     @property
     def chunking(self) -> ChunkSettings:
         """Those that decide the chunks."""
-        return ChunkSettings(
-            self.splitter,
-            self.chunk_size,
-            self.chunk_overlap,
-            self.chunk_unit,
-            self.keep_code,  # type: ignore[arg-type]
-        )
+        unit: Any = self.chunk_unit
+        splitter: Any = self.splitter
+        return ChunkSettings(splitter, self.chunk_size, self.chunk_overlap, unit, self.keep_code)
 
     @property
     def writer(self) -> str | Mapping[str, Any] | None:
