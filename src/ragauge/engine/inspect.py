@@ -173,7 +173,7 @@ def _inspection(
         k=len(context) if context is not None else 0,
         n_chunks=len(corpus) if corpus is not None else None,
         nearest=nearest,
-        others=_others(lists, known, {chunk.id for chunk in (*nearest, *gold)}),
+        others=_others(lists, known, {*(chunk.id for chunk in nearest), *(chunk.id for chunk in gold)}),
         gold=gold,
         groups=labels.groups or ((tuple(wanted),) if wanted else ()),
         gold_notes=labels.notes,

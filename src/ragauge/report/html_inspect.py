@@ -127,7 +127,8 @@ def view(inspection: Inspection, found: InspectionReport) -> InspectView:
 def _known(inspection: Inspection, found: InspectionReport) -> _Known:
     cut = set(inspection.truncated)
     chunks: dict[str, Chunk | RetrievedChunk] = {}
-    for chunk in (*inspection.gold, *inspection.nearest, *inspection.others):
+    known: list[Chunk | RetrievedChunk] = [*inspection.gold, *inspection.nearest, *inspection.others]
+    for chunk in known:
         chunks.setdefault(chunk.id, chunk)
     own = next((one for one in inspection.lists if one.name == "retrieved"), None)
     return _Known(
