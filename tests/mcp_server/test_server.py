@@ -62,9 +62,7 @@ def test_an_agent_reads_runs_and_checks_answers_over_stdio(folder: Path) -> None
             "row": await call("inspect_question", {"id": "q0", "run": "first"}),
             "compare": await call("compare_runs", {"base": "first", "new": "second"}),
             "given": await call("check_faithfulness", {"answer": "Pass `--made-up`.", "chunks": ["Pass `--depth`."]}),
-            "found": await call(
-                "check_faithfulness", {"answer": "The depth is 4.", "question": "What is the depth of the crawler?"}
-            ),
+            "found": await call("check_faithfulness", {"answer": "The depth is 4.", "question": "crawler depth"}),
             "search": await call("search_corpus", {"question": "crawler depth"}),
             "unknown": await call("inspect_question", {"id": "q99", "run": "first"}),
             "blank": await call("check_faithfulness", {"answer": " ", "chunks": ["x"]}),

@@ -24,17 +24,23 @@ SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv
     "--format", "kind", type=click.Choice(["json", "jsonl", "csv", "parquet", "markdown"]),
     help="Default: by the suffix of --out, else json.",
 )  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file (default: stdout).")
-def command(run: str | None, base: Path, kind: str | None, out: Path | None) -> int:
+@click.option(
+    "--to", type=click.Choice(["ragas", "deepeval", "huggingface", "mlflow", "langfuse", "beir", "trec"]),
+    help="Questions, answers and chunks in the shape of another tool.",
+)  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), help="The file, or folder of --to (default: stdout).")
+def command(run: str | None, base: Path, kind: str | None, to: str | None, out: Path | None) -> int:
     """Write a run (default: the newest) as JSON, JSON lines, CSV, Parquet or Markdown.
 
     json and jsonl hold every row in full, csv and parquet a line for each row and a column for each metric, markdown a
     summary for a pull request. The file appears whole or not at all. CSV cells that a spreadsheet would run as a
-    formula are neutralised.
+    formula are neutralised. --to writes the samples for another tool and says what that cannot hold.
     """
     from ragauge import api
     from ragauge.errors import UsageError
 
+    if to is not None:
+        return _to(run, base, kind, to, out)
     if kind is None:
         suffix = out.suffix.lower() if out is not None else ".json"
         if suffix not in SUFFIXES:
@@ -46,6 +52,23 @@ def command(run: str | None, base: Path, kind: str | None, out: Path | None) -> 
         return 0
     n = _write(opened, kind, out)
     click.echo(f"{out}" + (f": {n} rows" if n is not None else ""), err=True)
+    return 0
+
+
+def _to(run: str | None, base: Path, kind: str | None, to: str, out: Path | None) -> int:
+    from ragauge.dataset.exporting import cannot_hold, export_samples
+    from ragauge.errors import UsageError
+    from ragauge.store.rundir import find_run
+
+    if kind is not None:
+        raise UsageError("--to has a format of its own: leave out --format")
+    if out is None:
+        raise UsageError(f"name what to write with --out, e.g. --out {to}.jsonl (a folder for huggingface, beir, trec)")
+    samples = [record.sample for record in find_run(run, base).records()]
+    export_samples(samples, to, out)
+    click.echo(f"{out}: {len(samples)} samples", err=True)
+    for name, n in cannot_hold(samples, to).items():
+        click.echo(f"  {to} cannot hold: {name} ({n} samples)", err=True)
     return 0
 
 

@@ -157,7 +157,22 @@ def _of_records(tool: str, why: str, records: list[Any]) -> Unwrapped:
         return Unwrapped(tool, why, [_trulens_record(one) for one in kept], ("feedback results: ragauge scores anew",))
     if tool == "trulens":
         return Unwrapped(tool, why, [_trulens_golden(one) for one in kept])
+    if tool == "mlflow":
+        return Unwrapped(tool, why, [_named(one) for one in kept])
     return Unwrapped(tool, why, kept)
+
+
+def _named(record: Record) -> Record:
+    """An MLflow record with the id that we keep in its tags, where it was us who wrote it."""
+    tags = _loaded(record.get("tags"))
+    if not isinstance(tags, Mapping) or "ragauge.item_id" not in tags:
+        return record
+    rest = {key: value for key, value in tags.items() if key != "ragauge.item_id"}
+    return {
+        **_only(record, ("tags", "dataset_record_id")),
+        "id": tags["ragauge.item_id"],
+        **({"tags": rest} if rest else {}),
+    }
 
 
 def _promptfoo(why: str, results: Sequence[Mapping[str, Any]]) -> Unwrapped:
