@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from ragauge.web.state import State, state_of
 PAGE_SIZE = 200
 #: Larger files are not embedded to find questions that say the same: it would take minutes.
 MAX_EMBEDDED = 2_000_000
+#: A report is kept this long while its file stays as it is: the corpus may have changed meanwhile.
+KEPT_S = 120.0
 _lock = threading.Lock()
-_known: dict[tuple[str, Any], Any] = {}
+_known: dict[tuple[Any, ...], tuple[float, Any]] = {}
 
 
 def files(state: State) -> list[Path]:
@@ -67,9 +70,9 @@ def _report(state: State, path: Path) -> tuple[Any, str]:
     """The report of the file as it is now, and why the corpus was left out; one at a time, kept until it changes."""
     from ragauge.dataset.golden_validate import validate_golden
 
-    key = (str(path.resolve()), stamp(path))
+    key = (id(state), str(path.resolve()), stamp(path))
     with _lock:
-        if key not in _known:
+        if key not in _known or time.monotonic() - _known[key][0] > KEPT_S:
             corpus, problem = None, "no corpus is configured where the page was started: quotes were not looked up"
             if state.services.corpus is not None:
                 try:
@@ -79,8 +82,8 @@ def _report(state: State, path: Path) -> tuple[Any, str]:
                     problem = f"the corpus could not be read, so quotes were not looked up: {error}"
             encode = _encode if path.is_file() and path.stat().st_size < MAX_EMBEDDED else None
             _known.clear()
-            _known[key] = (validate_golden(path, corpus, encode=encode), problem)
-        found: tuple[Any, str] = _known[key]
+            _known[key] = (time.monotonic(), (validate_golden(path, corpus, encode=encode), problem))
+        found: tuple[Any, str] = _known[key][1]
         return found
 
 

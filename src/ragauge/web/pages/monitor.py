@@ -52,7 +52,7 @@ def _report(state: State, days: int) -> MonitorReport:
     from ragauge.embeddings import load
     from ragauge.monitor.report import build_report
 
-    key = (state.settings.log, days)
+    key = (id(state), state.settings.log, days)
     with _lock:
         known = _known.get(key)
         if known is None or time.monotonic() - known[0] > KEPT_S:
