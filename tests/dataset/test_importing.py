@@ -1,8 +1,8 @@
 """Files as other tools write them.
 
 Shapes: promptfoo's output file v3 (`OutputFile`), DeepEval's `.latest_test_run.json`, MLflow's `Trace.to_dict`,
-Phoenix's `get_spans_dataframe`, Langfuse's trace API, LangSmith's examples, TruLens's `get_records_and_feedback`, AutoRAG's
-`qa.parquet`, Ragas's `EvaluationDataset.to_jsonl`, TREC and BEIR files.
+Phoenix's `get_spans_dataframe`, Langfuse's trace API, LangSmith's examples, TruLens's
+`get_records_and_feedback`, AutoRAG's `qa.parquet`, Ragas's `EvaluationDataset.to_jsonl`, TREC and BEIR files.
 """
 
 from __future__ import annotations

@@ -27,19 +27,23 @@ class Reading:
 
     def summary(self, run: str | None) -> Answer:
         """A run's metrics with their intervals, its diagnosis and who judged."""
-        from ragauge import api
+        from ragauge.analysis.summarise import summarise
+        from ragauge.diagnose.matrix import diagnose
         from ragauge.report.document import run_document
+        from ragauge.store.rundir import find_run
 
-        opened = api.open_run(run, self.base)
-        document = run_document(opened.path, opened.manifest, opened.summary, opened.diagnosis)
+        opened = find_run(run, self.base)
+        summary = summarise(opened.manifest, opened.records())
+        findings = diagnose(summary)
+        document = run_document(opened.path, opened.manifest, summary, findings)
         document["run"] = opened.path.name
-        lines = [f"run {opened.path.name}: {opened.summary.n_rows} rows, judge {_judge_name(opened.manifest)}"]
-        for key, result in opened.summary.metrics.items():
+        lines = [f"run {opened.path.name}: {summary.n_rows} rows, judge {_judge_name(opened.manifest)}"]
+        for key, result in summary.metrics.items():
             if result.estimate is not None:
                 e = result.estimate
                 span = f" ({e.low:.3f}–{e.high:.3f})" if e.low is not None and e.high is not None else ""
                 lines.append(f"{key}: {e.value:.3f}{span}, n {e.n}")
-        lines += [f"diagnosis: {one.diagnosis} ({one.certainty})" for one in opened.diagnosis[:2]]
+        lines += [f"diagnosis: {one.diagnosis} ({one.certainty})" for one in findings[:2]]
         return "\n".join(lines), numbers(document)
 
     def failures(self, run: str | None, limit: int) -> Answer:
@@ -53,7 +57,7 @@ class Reading:
         found = diagnose_rows(opened.manifest, opened.records, read_counterfactuals(opened.path))
         advice = [{"do": one.do, "for": one.n, "causes": one.causes, "check": one.check} for one in found.advice[:5]]
         first = {cause: one.do for one in reversed(found.advice) for cause in one.causes}
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "id": row.id, "repeat": row.repeat, "question": short(row.question), "cause": row.cause,
                 "certainty": row.certainty, "evidence": [short(one, 300) for one in row.evidence],

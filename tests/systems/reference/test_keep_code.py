@@ -10,7 +10,7 @@ CODE = "```python\n" + "\n".join(f"step_{n} = make(step_{n - 1}, depth={n})" for
 
 
 def document(text: str) -> Document:
-    return Document(id="a.md", text=text, title=None)
+    return Document(id="a.md", text=text, title="")
 
 
 @pytest.mark.parametrize("indent", ["", "   "])
