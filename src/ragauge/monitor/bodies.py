@@ -11,6 +11,9 @@ from starlette.requests import Request
 
 #: A body that takes longer to arrive is not waited for.
 _READ_S = 30.0
+#: Of a body that is too large so much more is read and thrown away: a client that is cut off while it sends does not
+#: see the answer.
+_DRAINED = 16 << 20
 #: A gzip body may unpack to so many times the limit for bodies.
 UNPACKED = 4
 
@@ -26,7 +29,7 @@ class Refused(Exception):
 async def read_body(request: Request, limit: int) -> bytes:
     """The body, unpacked. Raises `Refused` for one that is too large, too slow, or not packed as it says."""
     length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > limit:
+    if not length.isdecimal() or int(length) > limit + _DRAINED:
         raise Refused(413, f"the body is larger than {limit} bytes", Connection="close")
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip", ""}:
@@ -36,11 +39,16 @@ async def read_body(request: Request, limit: int) -> bytes:
         async with asyncio.timeout(_READ_S):
             async for part in request.stream():
                 size += len(part)
-                if size > limit:
-                    raise Refused(413, f"the body is larger than {limit} bytes", Connection="close")
-                parts.append(part)
+                if size > limit + _DRAINED:
+                    break
+                if size <= limit:
+                    parts.append(part)
+                else:
+                    parts.clear()
     except TimeoutError:
         raise Refused(408, "the body did not arrive in time", Connection="close") from None
+    if size > limit:
+        raise Refused(413, f"the body is larger than {limit} bytes", Connection="close")
     body = b"".join(parts)
     return _unpacked(body, UNPACKED * limit) if encoding == "gzip" else body
 

@@ -72,6 +72,8 @@ def spans_of_json(data: Any) -> list[Span]:
     """The spans of a JSON body that was parsed (ids in hex, numbers possibly as texts). Raises `BadExport`."""
     if not isinstance(data, Mapping):
         raise BadExport("no ExportTraceServiceRequest: not an object")
+    if data and "resourceSpans" not in data:
+        raise BadExport("no ExportTraceServiceRequest: it has no resourceSpans")
     found = []
     for resource_spans in _list(data, "resourceSpans"):
         resource = _json_attributes(_list(resource_spans.get("resource") or {}, "attributes"))

@@ -43,6 +43,8 @@ from ragauge.monitor.query import Brief, DailyLog, LoggedQuery
 T = TypeVar("T")
 #: A file that a compaction took away between listing and reading is looked for again so often.
 _TRIES = 5
+#: What becomes known of a query after it was logged.
+_LATER = ("feedback", "note", "outcome")
 #: Rows that are made into records at a time.
 _FETCHED = 500
 _MEMORY = "2GB"
@@ -163,14 +165,30 @@ class DuckLog:
         self, since: date, until: date, *, project: str | None = None, slow_ms: float = 500.0,
         quantiles: Sequence[float] = (0.5, 0.95, 0.99),
     ) -> list[DailyLog]:  # fmt: skip
-        """Every day's figures; days without queries are absent. One pass over a day's narrow columns at a time."""
-        found = []
-        for day in self.days():
-            if since <= day <= until:
-                log = daily_log(self.sql, day, project=project, slow_ms=slow_ms, quantiles=quantiles)
-                if log is not None:
-                    found.append(log)
-        return found
+        """Every day's figures; days without queries are absent. One pass over a day's narrow columns at a time.
+
+        What became known later is gathered once for all days.
+        """
+        cursor = self._cursor()
+        gathered = "CREATE OR REPLACE TEMP TABLE known_later AS "
+        self._again(lambda: cursor.execute(gathered + self._said_sql(since)))
+
+        def ask(
+            query: str, parameters: Sequence[Any], *, since: date, until: date, feedback: bool = True
+        ) -> list[tuple[Any, ...]]:
+            def rows() -> list[tuple[Any, ...]]:
+                sources = self._sources(since, until, feedback=feedback, said="SELECT * FROM known_later")
+                found: list[tuple[Any, ...]] = cursor.execute(f"{sources} {query}", list(parameters)).fetchall()
+                return found
+
+            return self._again(rows)
+
+        try:
+            wanted = [day for day in self.days() if since <= day <= until]
+            logs = [daily_log(ask, day, project=project, slow_ms=slow_ms, quantiles=quantiles) for day in wanted]
+        finally:
+            cursor.close()
+        return [log for log in logs if log is not None]
 
     def brief(self, day: date, *, project: str | None = None) -> list[Brief]:
         """Every query of a day without its texts, by id."""
@@ -233,24 +251,24 @@ class DuckLog:
 
     # -- how
 
-    def _sources(self, since: date, until: date, *, feedback: bool) -> str:
+    def _sources(self, since: date, until: date, *, feedback: bool, said: str | None = None) -> str:
         base = rows_sql("queries", self._files("queries", since, until))
         columns = ", ".join(f"q.{quoted(name)}" for name in COLUMNS["queries"])
         if not feedback:
             return f'WITH queries AS (SELECT {columns}, q."at"::DATE AS day FROM ({base}) q)'
-        later = rows_sql(
-            "feedback", self._files("feedback", since - timedelta(days=1) if since > date.min else since, date.max)
-        )
-        said = ", ".join(
-            f'arg_max({name}, "at") FILTER (WHERE {name} IS NOT NULL) AS {name}'
-            for name in ("feedback", "note", "outcome")
-        )
-        for name in ("feedback", "note", "outcome"):
+        for name in _LATER:
             columns = columns.replace(f"q.{quoted(name)}", f"coalesce(f.{name}, q.{name}) AS {name}")
         return (
-            f"WITH said AS (SELECT query_id, {said} FROM ({later}) GROUP BY query_id), "
+            f"WITH said AS ({said or self._said_sql(since)}), "
             f'queries AS (SELECT {columns}, q."at"::DATE AS day FROM ({base}) q LEFT JOIN said f ON f.query_id = q.id)'
         )
+
+    def _said_sql(self, since: date) -> str:
+        """What became known of queries since then: of each field the latest."""
+        from_day = since - timedelta(days=1) if since > date.min else since
+        events = rows_sql("feedback", self._files("feedback", from_day, date.max))
+        latest = ", ".join(f'arg_max({name}, "at") FILTER (WHERE {name} IS NOT NULL) AS {name}' for name in _LATER)
+        return f"SELECT query_id, {latest} FROM ({events}) GROUP BY query_id"
 
     def _cursor(self) -> Any:
         with self._lock:
