@@ -319,11 +319,13 @@ def test_hostile_text_is_text_on_every_page(hostile_runs: Any, read_html: Callab
         text = read_html(answer.text)
         assert "\\x1b[31m" in text or "/rows" not in path
     for place, item in enumerate(ids):
+        if place % 2:
+            continue  # every one of them is opened in the browser's test
         answer = made.get(f"/runs/{one}/row", params={"id": item})
         assert answer.status_code == 200, item
         read_html(answer.text)
-        if place % 4:
-            continue  # on these pages in the browser's test as well
+        if place % 6:
+            continue
         read_html(made.get("/compare/row", params={"id": item, "a": one, "b": two}).text)
         read_html(made.get(f"/runs/{one}/rows", params={"tag": item.partition("-")[2], "q": item, "sort": item}).text)
         assert made.get(f"/runs/{one}/row", params={"id": item + "?"}).status_code == 404
