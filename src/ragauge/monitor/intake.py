@@ -52,11 +52,16 @@ FEEDBACK_ALIASES: dict[str, tuple[str, ...]] = {
     "note": QUERY_ALIASES["note"],
     "outcome": QUERY_ALIASES["outcome"],
 }
+_TABLES: dict[Kind, dict[str, tuple[str, ...]]] = {"queries": QUERY_ALIASES, "feedback": FEEDBACK_ALIASES}
+#: Alias → (our field, its place among that field's aliases).
 _LOOKUP: dict[Kind, dict[str, tuple[str, int]]] = {
-    kind: {normal_name(alias): (name, place) for name, aliases in reversed(table.items())
-           for place, alias in reversed(list(enumerate(aliases)))}
-    for kind, table in (("queries", QUERY_ALIASES), ("feedback", FEEDBACK_ALIASES))
-}  # type: ignore[misc]  # fmt: skip
+    kind: {
+        normal_name(alias): (name, place)
+        for name, aliases in reversed(table.items())
+        for place, alias in reversed(list(enumerate(aliases)))
+    }
+    for kind, table in _TABLES.items()
+}
 _FIELDS: dict[Kind, frozenset[str]] = {
     "queries": frozenset(LoggedQuery.model_fields),
     "feedback": frozenset(Feedback.model_fields),

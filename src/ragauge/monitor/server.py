@@ -88,17 +88,10 @@ class Endpoint:
         self.redact = redact
         self.intake = Intake(redact, int(self.server.max_record_kb * 1024), timedelta(days=self.server.max_age_days))
         self.limit = int(self.server.max_body_mb * (1 << 20))
-        self.lines = Committer(self._write_lines)
+        self.lines = Committer(self.writer.append_all)
         self.spans = Committer(self.traces.write)
         self.counts = dict.fromkeys(("requests", "queries", "feedback", "spans", "traces", "refused", "failures"), 0)
         self.reading = 0
-
-    def _write_lines(self, lines: Sequence[tuple[Kind, str, str]]) -> None:
-        groups: dict[tuple[Kind, str], list[str]] = {}
-        for kind, day, text in lines:
-            groups.setdefault((kind, day), []).append(text)
-        for (kind, day), texts in groups.items():
-            self.writer.append_lines(kind, day, texts)
 
     async def body(self, request: Request) -> bytes:
         """The body of a request that may ask."""

@@ -57,7 +57,7 @@ class FolderSink:
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write the lines of each kind and day together."""
-        _write_lines(self._writer, lines)
+        self._writer.append_all(lines)
 
     def tick(self, *, last: bool = False) -> None:
         """Finish yesterday's file."""
@@ -102,7 +102,7 @@ class HttpSink:
         if left:
             if self._spooled() > self._limit:
                 raise StoreError(f"the spool {self._root} holds more than {self._limit >> 20} MiB already")
-            _write_lines(self._spool, left)
+            self._spool.append_all(left)
             self._waiting = True
 
     def _send_lines(self, lines: list[Line]) -> list[Line]:
@@ -217,14 +217,6 @@ class HttpSink:
         """Finish the spool's files and the connection."""
         self._spool.close()
         self._disconnect()
-
-
-def _write_lines(writer: LogWriter, lines: Sequence[Line]) -> None:
-    groups: dict[tuple[Kind, str], list[str]] = {}
-    for kind, day, text in lines:
-        groups.setdefault((kind, day), []).append(text)
-    for (kind, day), texts in groups.items():
-        writer.append_lines(kind, day, texts)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

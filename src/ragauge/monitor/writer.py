@@ -58,6 +58,14 @@ class LogWriter:
         for day, lines in by_day.items():
             self.append_lines("feedback", day, lines)
 
+    def append_all(self, lines: Iterable[tuple[Kind, str, str]]) -> None:
+        """Write lines of several kinds and days: (kind, day, JSON)."""
+        groups: dict[tuple[Kind, str], list[str]] = {}
+        for kind, day, text in lines:
+            groups.setdefault((kind, day), []).append(text)
+        for (kind, day), texts in groups.items():
+            self.append_lines(kind, day, texts)
+
     def append_lines(self, kind: Kind, day: str, lines: Sequence[str]) -> None:
         """Write lines that are already JSON of the kind."""
         with self._lock:
