@@ -161,3 +161,21 @@ def test_what_is_written_is_read_back_equal(
     back = next(iter(read_samples([json.loads(json.dumps(recorded_record(sample)))])))
     assert back.item == sample.item
     assert back.response.model_dump() == sample.response.model_dump()
+
+
+@pytest.mark.slow
+def test_a_trace_that_mlflow_itself_wrote(tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow", reason="the trace is written by MLflow")
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.set_experiment("import")
+    with mlflow.start_span("rag", span_type="CHAIN") as root:
+        root.set_inputs({"question": "Q?"})
+        with mlflow.start_span("retrieve", span_type="RETRIEVER") as span:
+            span.set_outputs([mlflow.entities.Document(page_content="c1", id="i1", metadata={"doc_uri": "a.md"})])
+        root.set_outputs("A")
+    mlflow.flush_trace_async_logging()
+    (tmp_path / "traces.json").write_text(f"[{mlflow.get_trace(root.trace_id).to_json()}]")
+    (sample,) = read_foreign([tmp_path / "traces.json"]).samples
+    assert (sample.item.question, sample.response.answer) == ("Q?", "A")
+    assert sample.response.context is not None
+    assert [(one.id, one.document, one.text) for one in sample.response.context] == [("i1", "a.md", "c1")]
