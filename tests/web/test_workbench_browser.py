@@ -72,9 +72,12 @@ def ready(made: Any, path: str) -> Any:
 
 def enter(page: Any, name: str) -> None:
     """Say who we are, by keyboard: the field has the focus."""
+    page.locator("input[name=name]").wait_for()
+    page.wait_for_load_state()
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.locator("#label").wait_for()
+    page.wait_for_load_state()  # keys work once the scripts have run
 
 
 @pytest.mark.parametrize("shape", ["light", "dark", "phone"])
@@ -121,6 +124,7 @@ def test_a_coffee_of_review_by_keyboard_alone(bench: Any, visit: Any) -> None:
     assert page.locator(".claims input:checked").count() == 2
     page.keyboard.press("2")  # no claim is chosen: the whole answer
     page.get_by_text("you said unfaithful").wait_for()
+    page.wait_for_load_state()
     with open_queue(str(folder / "queue.sqlite")) as queue:
         (mine,) = [one for one in queue.labels(item_id=item) if one.reviewer == "kim"]
     assert (mine.label, mine.note) == ("unfaithful", "shut, not open")
@@ -128,6 +132,7 @@ def test_a_coffee_of_review_by_keyboard_alone(bench: Any, visit: Any) -> None:
     assert page.evaluate("Object.keys(localStorage)") == []
     page.keyboard.press("u")
     page.get_by_text("Taken back").wait_for()
+    page.wait_for_load_state()
     assert page.locator("#label").get_attribute("data-item") == item
     page.keyboard.press("s")
     page.get_by_text("Skipped: it goes to others.").wait_for()
@@ -224,9 +229,9 @@ def test_from_the_failing_gate_to_an_updated_calibration(
         enter(page, "ann")
         page.keyboard.press("2")
         page.get_by_text("you said unfaithful").wait_for()
-        for _ in range(2):
-            page.keyboard.press("1")
-            page.wait_for_load_state()
+        page.wait_for_load_state()
+        page.keyboard.press("1")
+        page.get_by_text("you said faithful").wait_for()
         page.get_by_role("link", name="Calibration", exact=True).click()
         page.get_by_role("link", name=new.path.name).first.click()
         page.wait_for_url("**/calibration")
@@ -290,6 +295,7 @@ def test_hostile_text_does_nothing_in_debugger_and_review(visit: Any, serve: Any
         queue.add(_hostile_item(place, text) for place, text in enumerate(texts))
     with serve(settings_of(tmp_path), Services(inspector=inspect)) as address:
         made = visit(address)
+        made.page.set_default_timeout(60_000)
         page = made.go("/debug")
         for place in range(0, len(texts), 7):
             page.get_by_label("Question").fill(str(place))
@@ -304,6 +310,7 @@ def test_hostile_text_does_nothing_in_debugger_and_review(visit: Any, serve: Any
         with open_queue(str(tmp_path / "queue.sqlite")) as queue:
             items = [item.id for item in queue.items()]
         phone = visit(address, "phone")
+        phone.page.set_default_timeout(60_000)
         phone.go("/review")
         phone.page.get_by_label("Who are you?").fill("pat")
         phone.page.get_by_role("button", name="Begin").tap()
