@@ -170,9 +170,10 @@ def test_a_stream_is_put_together_and_its_first_piece_is_timed(
     assert len(response.context) == n_chunks
     first = response.metadata["http"]["first_token_ms"]
     assert response.total_ms is not None
-    assert 0 < first < response.total_ms - 40
-    if path == "sse":
+    assert 0 < first <= response.total_ms
+    if path == "sse":  # the service waits 0.1 s before the first piece, and 0.1 s until the last one
         assert first >= 90
+        assert first < response.total_ms
 
 
 def test_an_empty_list_is_nothing_retrieved_and_a_missing_one_is_said(service: Any) -> None:
