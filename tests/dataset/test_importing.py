@@ -164,6 +164,7 @@ def test_what_is_written_is_read_back_equal(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of libraries below MLflow
 def test_a_trace_that_mlflow_itself_wrote(tmp_path: Path) -> None:
     mlflow = pytest.importorskip("mlflow", reason="the trace is written by MLflow")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
