@@ -81,9 +81,13 @@ class Served:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))  # type: ignore[union-attr]
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        self.hang_up()
         self.process.terminate()
         self.process.wait(20)
         if self.process.stderr:
