@@ -222,3 +222,13 @@ def test_files_of_other_tools_come_in_and_again_add_nothing(tmp_path: Path) -> N
     gone = _ragauge("prune", "--log", log, "--keep-days", "1", "--json")
     assert len(json.loads(gone.stdout)["deleted"]) >= 1
     assert not all_of(log)
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    from ragauge.cli.serve import _listen
+
+    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()) as client:
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP  # what asyncio looks at before it sets TCP_NODELAY
+            assert client.fileno() > 0
