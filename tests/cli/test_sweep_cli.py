@@ -350,7 +350,10 @@ def test_secrets_are_struck_out_of_what_is_written(tmp_path: Path) -> None:
     file = write_example(
         tmp_path / "x",
         grid={"run.seed": [0, 1]},
-        set={"system.reference.retrieval": "bm25", "tracking": {"api_key": "sk-very-secret"}},
+        set={
+            "system.reference.retrieval": "bm25",
+            "alerts": {"channels": [{"webhook": "http://127.0.0.1:9/hook", "secret": "sk-very-secret"}]},
+        },
     )
     document = sweep(str(file), "--out", str(tmp_path / "runs"), "--limit", "2", "--executor", "tasks")
     for path in Path(document["path"]).rglob("*.json"):
