@@ -32,7 +32,7 @@ _log = logging.getLogger("ragauge.monitor")
 _TOKEN = "RAGAUGE_MONITOR_TOKEN"
 #: So many records are encoded before the interpreter is left to the service for a moment: few (about 0.1 ms) while the
 #: queue is short, more when it holds a thousand, most when it is half full.
-_RUN = (4, 16, 64)
+_RUN = (4, 32, 128)
 _LONG = 1_000
 _PAUSE_S = 0.000_05
 #: So many are written together.
