@@ -4,8 +4,8 @@
     python benchmarks/judges.py run 500    one part: run N | cpu | memory
 
 The server is our own fake one (`python -m ragauge.testing.fake_llm`) in a process of its own: 200 ms a call,
-concurrency 16, as for the other tools' figures, which stand in
-`benchmarks/RESULTS-judges.md` with where they come from.
+concurrency 16. The other tools beside it: `judges_peers.py`; figures:
+`benchmarks/RESULTS-judges.md`.
 """
 
 from __future__ import annotations
