@@ -61,10 +61,10 @@ class Seeded:
     def __init__(self, world: World, k: int | None = None) -> None:
         settings = world.settings | ({"k": k, "candidates": max(k, 20)} if k is not None else {})
         checked = read_settings(settings | {"generator": "none"})
-        load = (lambda _: world.embedder) if world.embedder is not None else pipeline.load
+        load = (lambda _: world.embedder) if world.embedder is not None else pipeline.load_embedder
         with (
             patch.object(pipeline, "_chunks", lambda corpus, chosen: list(world.chunks)),
-            patch.object(pipeline, "load", load),
+            patch.object(pipeline, "load_embedder", load),
         ):
             self.inner = pipeline.ReferenceSystem(checked, load_corpus(checked.corpus))
         self.world = world
