@@ -191,6 +191,7 @@ def test_what_a_chain_raises_is_a_failed_question() -> None:
 
 def test_blocking_chains_run_side_by_side_and_a_hanging_one_keeps_nothing_alive() -> None:
     system = from_langchain(Fixed(found=DOCUMENTS, seconds=0.4))
+    before = set(threading.enumerate())
 
     async def main() -> float:
         started = time.perf_counter()
@@ -202,7 +203,7 @@ def test_blocking_chains_run_side_by_side_and_a_hanging_one_keeps_nothing_alive(
         return passed
 
     assert asyncio.run(main()) < 1.2
-    assert all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
+    assert all(thread.daemon for thread in set(threading.enumerate()) - before)
 
 
 def test_it_keeps_the_laws_of_systems(store: InMemoryVectorStore) -> None:
