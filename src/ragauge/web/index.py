@@ -146,33 +146,38 @@ class Index:
         """The rows before and after `line` in the filtered list, its place in it from 1 (0: not in it), how many."""
         where, values = self._where(wanted)
         glue = " AND " if where else " WHERE "
-        first, mine = self._before(wanted, line)
+        earlier, later = self._sides(wanted, line)
         with self._open() as connection:
-            n_before = self._count(f"{where}{glue}{first}", [*values, *mine])
+            n_before = self._count(f"{where}{glue}{earlier[0]}", [*values, *earlier[1]])
             inside = connection.execute(
                 f"SELECT 1 FROM rows r{where}{glue}r.place = ?", (*values, line.place)
             ).fetchone()
-            around = connection.execute(
-                f"SELECT r.place FROM rows r{where} ORDER BY {self._order(wanted)} LIMIT ? OFFSET ?",
-                (*values, 3 if n_before else 2, max(0, n_before - 1)),
-            ).fetchall()
-            places = [place for (place,) in around if place != line.place]
-            before = self._at(connection, places[0]) if n_before and places else None
-            rest = places[1:] if n_before else places
-            after = self._at(connection, rest[0]) if rest else None
+
+            def nearest(side: tuple[str, list[Any]], order: str) -> Line | None:
+                found = connection.execute(
+                    f"SELECT r.place FROM rows r{where}{glue}{side[0]} ORDER BY {order} LIMIT 1", (*values, *side[1])
+                ).fetchone()
+                return self._at(connection, found[0]) if found else None
+
+            before = nearest(earlier, self._order(wanted, backwards=True)) if n_before else None
+            after = nearest(later, self._order(wanted))
         return before, after, n_before + 1 if inside else 0, self._count(where, values)
 
-    def _before(self, wanted: Filter, line: Line) -> tuple[str, list[Any]]:
-        """The condition under which a row comes before `line`."""
+    def _sides(self, wanted: Filter, line: Line) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
+        """The conditions under which a row comes before, and after, `line`."""
         sort, down = self._sort(wanted)
-        sign = ">" if down else "<"
+        sooner, later = (">", "<") if down else ("<", ">")
+        place = line.place
         if sort == "r.place":
-            return f"r.place {sign} ?", [line.place]
+            return (f"r.place {sooner} ?", [place]), (f"r.place {later} ?", [place])
         plain = {"id": line.id, "outcome": line.outcome, "ms": line.ms, "cost": line.cost}
         own = plain[wanted.sort] if wanted.sort in plain else line.values[wanted.sort]
         if own is None:
-            return f"({sort} IS NOT NULL OR r.place < ?)", [line.place]
-        return f"({sort} {sign} ? OR ({sort} = ? AND r.place < ?))", [own, own, line.place]
+            return (f"({sort} IS NOT NULL OR r.place < ?)", [place]), (f"({sort} IS NULL AND r.place > ?)", [place])
+        return (
+            (f"({sort} {sooner} ? OR ({sort} = ? AND r.place < ?))", [own, own, place]),
+            (f"({sort} IS NULL OR {sort} {later} ? OR ({sort} = ? AND r.place > ?))", [own, own, place]),
+        )
 
     def n_by_cause(self) -> list[tuple[str, int]]:
         """Causes of failing rows with how many, most frequent first."""
@@ -228,11 +233,14 @@ class Index:
         names |= {key: f"r.m{place}" for place, key in enumerate(self.keys)}
         return names.get(wanted.sort, "r.place"), wanted.down
 
-    def _order(self, wanted: Filter) -> str:
-        """What is not there comes last, then the input's order."""
+    def _order(self, wanted: Filter, *, backwards: bool = False) -> str:
+        """What is not there comes last, then the input's order; `backwards`: the other way round."""
         sort, down = self._sort(wanted)
-        way = " DESC" if down else ""
-        return f"r.place{way}" if sort == "r.place" else f"{sort} IS NULL, {sort}{way}, r.place"
+        way = " DESC" if down != backwards else ""
+        if sort == "r.place":
+            return f"r.place{way}"
+        last = " DESC" if backwards else ""
+        return f"{sort} IS NULL{last}, {sort}{way}, r.place{last}"
 
     def _count(self, where: str, values: Sequence[Any]) -> int:
         return _n_rows(str(self.file), self.meta["built"], where, tuple(values))
