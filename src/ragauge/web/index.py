@@ -147,36 +147,49 @@ class Index:
         where, values = self._where(wanted)
         glue = " AND " if where else " WHERE "
         earlier, later = self._sides(wanted, line)
+        n_before = sum(self._count(f"{where}{glue}{part}", [*values, *mine]) for part, mine in earlier)
         with self._open() as connection:
-            n_before = self._count(f"{where}{glue}{earlier[0]}", [*values, *earlier[1]])
             inside = connection.execute(
                 f"SELECT 1 FROM rows r{where}{glue}r.place = ?", (*values, line.place)
             ).fetchone()
 
-            def nearest(side: tuple[str, list[Any]], order: str) -> Line | None:
-                found = connection.execute(
-                    f"SELECT r.place FROM rows r{where}{glue}{side[0]} ORDER BY {order} LIMIT 1", (*values, *side[1])
-                ).fetchone()
-                return self._at(connection, found[0]) if found else None
+            def nearest(side: Sequence[tuple[str, list[Any]]], order: str) -> Line | None:
+                for part, mine in side:
+                    found = connection.execute(
+                        f"SELECT r.place FROM rows r{where}{glue}{part} ORDER BY {order} LIMIT 1", (*values, *mine)
+                    ).fetchone()
+                    if found is not None:
+                        return self._at(connection, found[0])
+                return None
 
-            before = nearest(earlier, self._order(wanted, backwards=True)) if n_before else None
-            after = nearest(later, self._order(wanted))
+            sort, down = self._sort(wanted)
+            way, back = (" DESC", "") if down else ("", " DESC")
+            by_place = sort == "r.place"
+            before = nearest(earlier, f"r.place{back}" if by_place else f"{sort}{back}, r.place DESC")
+            after = nearest(later, f"r.place{way}" if by_place else f"{sort}{way}, r.place")
         return before, after, n_before + 1 if inside else 0, self._count(where, values)
 
-    def _sides(self, wanted: Filter, line: Line) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
-        """The conditions under which a row comes before, and after, `line`."""
+    def _sides(self, wanted: Filter, line: Line) -> tuple[list[tuple[str, list[Any]]], list[tuple[str, list[Any]]]]:
+        """The conditions under which a row comes before, and after, `line`: parts of the list, the nearest first.
+
+        In the words of the index's own columns, so that each part begins where it is looked up.
+        """
         sort, down = self._sort(wanted)
         sooner, later = (">", "<") if down else ("<", ">")
         place = line.place
         if sort == "r.place":
-            return (f"r.place {sooner} ?", [place]), (f"r.place {later} ?", [place])
+            return [(f"r.place {sooner} ?", [place])], [(f"r.place {later} ?", [place])]
         plain = {"id": line.id, "outcome": line.outcome, "ms": line.ms, "cost": line.cost}
         own = plain[wanted.sort] if wanted.sort in plain else line.values[wanted.sort]
+        known, missing = f"({sort} IS NULL) = 0", f"({sort} IS NULL) = 1"
         if own is None:
-            return (f"({sort} IS NOT NULL OR r.place < ?)", [place]), (f"({sort} IS NULL AND r.place > ?)", [place])
+            return [(f"{missing} AND r.place < ?", [place]), (known, [])], [(f"{missing} AND r.place > ?", [place])]
         return (
-            (f"({sort} {sooner} ? OR ({sort} = ? AND r.place < ?))", [own, own, place]),
-            (f"({sort} IS NULL OR {sort} {later} ? OR ({sort} = ? AND r.place > ?))", [own, own, place]),
+            [(f"{known} AND {sort} {sooner}= ? AND ({sort} {sooner} ? OR r.place < ?)", [own, own, place])],
+            [
+                (f"{known} AND {sort} {later}= ? AND ({sort} {later} ? OR r.place > ?)", [own, own, place]),
+                (missing, []),
+            ],
         )
 
     def n_by_cause(self) -> list[tuple[str, int]]:
@@ -233,14 +246,11 @@ class Index:
         names |= {key: f"r.m{place}" for place, key in enumerate(self.keys)}
         return names.get(wanted.sort, "r.place"), wanted.down
 
-    def _order(self, wanted: Filter, *, backwards: bool = False) -> str:
-        """What is not there comes last, then the input's order; `backwards`: the other way round."""
+    def _order(self, wanted: Filter) -> str:
+        """What is not there comes last, then the input's order."""
         sort, down = self._sort(wanted)
-        way = " DESC" if down != backwards else ""
-        if sort == "r.place":
-            return f"r.place{way}"
-        last = " DESC" if backwards else ""
-        return f"{sort} IS NULL{last}, {sort}{way}, r.place{last}"
+        way = " DESC" if down else ""
+        return f"r.place{way}" if sort == "r.place" else f"{sort} IS NULL, {sort}{way}, r.place"
 
     def _count(self, where: str, values: Sequence[Any]) -> int:
         return _n_rows(str(self.file), self.meta["built"], where, tuple(values))
