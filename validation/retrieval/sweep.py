@@ -5,6 +5,11 @@
 {dense, BM25, hybrid} × {re-rank on, off} × {pseudo-document on, off} × {three chunk sizes} on the standalone
 answerable questions of `mtrag_passages`. Needs ../shared/judgedata/retrieval beside the checkout; some twenty minutes
 on one core, most of it embedding and re-ranking. A killed sweep goes on when it is started again with the same --out.
+
+    python validation/retrieval/sweep.py --hyde compatible:NAME@http://127.0.0.1:PORT/v1 [--said "who that is"]
+
+The same with HyDE by a real model in place of the pseudo-document, for dense and hybrid (HyDE searches by meaning).
+Writes RESULTS-sweep-hyde.md.
 """
 
 from __future__ import annotations
@@ -35,6 +40,14 @@ GRID: dict[str, list[Any]] = {
 BASE = {"retrieval": "hybrid", "rerank": "none", "expand": "none", "chunk_size": 800}
 QUALITY = "ndcg@10:doc"
 COLUMNS = ("ndcg@10:doc", "recall@5:doc", "hit_rate@1:doc")
+_FEEDBACK = """\
+**What "HyDE" is here.** HyDE needs a language model that makes a passage up: `--hyde` takes one.
+The column *pseudo-document* is `expand: feedback`: the sentences that match the question best in what a
+first search finds, joined to the question (pseudo-relevance feedback). It has HyDE's place in the pipeline and is **no
+evidence for or against HyDE**."""
+_HYDE = """\
+**HyDE** is `expand: hyde` with {said}: it makes up a passage, and what lies near to that is searched.
+BM25 alone has no such cells: HyDE searches by meaning, and the settings refuse it."""
 PAGE = """\
 # Sweep over the retrieval knobs of the reference pipeline
 
@@ -44,17 +57,13 @@ re-ranking, metrics at document level (a document is a passage of the set, cut a
 characters), 95 % intervals over questions. {built} vector indexes were built for the {n_cells}
 cells, one cell at a time{took}.
 
-**What "HyDE" is here.** HyDE needs a language model that makes a passage up, and none that could be run offline was
-available. The column *pseudo-document* is `expand: feedback`: the sentences that match the question best in what a
-first search finds, joined to the question (pseudo-relevance feedback). It has HyDE's place in the pipeline and is **no
-evidence for or against HyDE**; with a model, put `expand: [none, hyde]` into the grid (for `dense` and `hybrid`: HyDE
-searches by meaning).
+{expansion}
 
-*to base*: paired difference in nDCG@10 to the base (hybrid, no re-ranking, no pseudo-document, 800 characters), with
+*to base*: paired difference in nDCG@10 to the base (hybrid, no re-ranking, no {column}, 800 characters), with
 its 95 % interval and the p value corrected for {n_other} comparisons (Holm). ms: median and 95th percentile of a
 retrieval on a busy machine with the vectors of passages met for the first time inside: read them as an upper bound.
 
-| retrieval | re-rank | pseudo-document | size | nDCG@10 | recall@5 | hit@1 | to base | p corr. | ms |
+| retrieval | re-rank | {column} | size | nDCG@10 | recall@5 | hit@1 | to base | p corr. | ms |
 |---|---|---|---|---|---|---|---|---|---|
 {rows}
 
@@ -75,12 +84,14 @@ def golden(folder: Path, limit: int) -> Path:
     return path
 
 
-def settings(folder: Path, limit: int, workers: int) -> Path:
+def settings(folder: Path, limit: int, workers: int, hyde: str | None) -> Path:
     """The sweep's settings file."""
     reference = {
         **sets.settings(NAME), "splitter": "markdown", "k": 10, "candidates": 30, "generator": "none", **BASE,
     }  # fmt: skip
     reference["chunk_overlap"] = 50
+    if hyde is not None:
+        reference["model"] = {"name": hyde, "max_tokens": 600, "timeout_s": 300, "concurrency": 1}
     document = {
         "golden": str(golden(folder, limit)),
         "judge": "none",
@@ -105,7 +116,7 @@ def run(folder: Path, file: Path) -> tuple[dict[str, Any], float]:
     return json.loads(done.stdout), time.monotonic() - started
 
 
-def page(document: dict[str, Any], took: str) -> str:
+def page(document: dict[str, Any], took: str, said: str | None) -> str:
     """The sweep's document as the page."""
     cells = sorted(document["cells"], key=lambda cell: [str(cell["knobs"][knob]).zfill(8) for knob in GRID])
     best = {cell["id"]: cell for cell in cells}[document["best"]]
@@ -113,6 +124,8 @@ def page(document: dict[str, Any], took: str) -> str:
     return PAGE.format(
         version=__version__, name=NAME, n_cells=len(cells), n=document["n_questions"], built=document["n_index_builds"],
         n_other=len(cells) - 1, rows="\n".join(map(_row, cells)), reading=reading, took=took,
+        expansion=_FEEDBACK if said is None else _HYDE.format(said=said),
+        column="pseudo-document" if said is None else "HyDE",
     )  # fmt: skip
 
 
@@ -151,14 +164,21 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path)
     parser.add_argument("--from", dest="stored", type=Path, help="only write the page, from the stored document")
     parser.add_argument("--took", default="", help="a remark on the time, for the page")
+    parser.add_argument("--hyde", help="a language model for HyDE")
+    parser.add_argument("--said", default="", help="what model that is, for the page")
     arguments = parser.parse_args()
+    if arguments.hyde:
+        GRID["system.reference.retrieval"].remove("bm25")
+        GRID["system.reference.expand"] = ["none", "hyde"]
     took = arguments.took
     if arguments.stored is None:
         where = arguments.out or Path(tempfile.mkdtemp(prefix="ragauge-sweep-"))
         where.mkdir(parents=True, exist_ok=True)
-        document, seconds = run(where, settings(where, arguments.limit, arguments.workers))
+        document, seconds = run(where, settings(where, arguments.limit, arguments.workers, arguments.hyde))
         (where / "document.json").write_text(json.dumps(document, indent=1), "utf-8")
         took = took or f", in {seconds:.0f} s"
     else:
         document = json.loads(arguments.stored.read_text("utf-8"))
-    (Path(__file__).parent / "RESULTS-sweep.md").write_text(page(document, took), "utf-8")
+    said = (arguments.said or arguments.hyde) if arguments.hyde else None
+    name = "RESULTS-sweep-hyde.md" if said else "RESULTS-sweep.md"
+    (Path(__file__).parent / name).write_text(page(document, took, said), "utf-8")
