@@ -53,22 +53,17 @@ GOLDEN = """\
   verified: false
 """
 
-GOLDEN_BY_DOCUMENT = """\
-# One item per question. Only `id` and `question` are required; everything else adds metrics.
-- id: q1
-  question: How do I change the retention of the audit log?
-  answer: Set `audit.retention_days`; the default is 30 days.
-  answerable: true         # say it on every item: rates of wrong refusals and of hallucinations rest on it
-  sources: [configuration.md]   # documents that hold the answer, as your system names them (see `ragauge ask`)
-  keywords: ["audit.retention_days", "30"]
-  tags: [lookup]
-  verified: false
-- id: q2
-  question: Which colour has the logo?
-  answerable: false        # the documents do not say: the right answer is to decline
-  tags: [unanswerable]
-  verified: false
+_BY_QUOTE = """\
+  # Evidence by quote survives re-chunking: say where the answer stands, word for word.
+  evidence:
+    - {document: configuration.md, quote: "`audit.retention_days` | 30"}
 """
+_BY_DOCUMENT = """\
+  sources: [configuration.md]   # documents that hold the answer, as your system names them (see `ragauge ask`)
+"""
+
+#: For systems whose chunks are not ours, evidence is named by document.
+GOLDEN_BY_DOCUMENT = GOLDEN.replace(_BY_QUOTE, _BY_DOCUMENT)
 
 
 @click.command("init")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,7 +38,7 @@ class FrameworkSettings(OwnSettings):
     version: str = ""
 
 
-class FrameworkSystem:
+class FrameworkSystem(ABC):
     """One object of a framework as the system under test. Subclasses say how it is called and read."""
 
     kind: ClassVar[str]
@@ -79,13 +80,13 @@ class FrameworkSystem:
         """What fits when the settings do not say: None for the question's text, a key, or a template."""
         return None
 
+    @abstractmethod
     def calling(self, given: Any, recorder: Recorder) -> Callable[[], Any]:
         """The call itself, to be made on the loop (`async`) or in a thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, returned: Any, recorder: Recorder) -> Response:
         """What came back as a Response."""
-        raise NotImplementedError
 
     def picked(self, returned: Any) -> Response:
         """A Response from output that has named parts, by the settings' `answer` and `contexts` or the usual names."""
