@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.errors import DiskFull, MissingExtra, NewerVersion, StoreError
+from ragauge.store.sqlite import use_wal
 
 try:
     import sqlalchemy as sa
@@ -198,8 +199,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin where we say, not where the driver thinks
         cursor = connection.cursor()
-        if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            cursor.execute("PRAGMA journal_mode = WAL")
+        use_wal(connection, BUSY_S)
         # A label that was acknowledged survives a power cut as well.
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")

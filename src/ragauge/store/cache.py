@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ragauge.errors import DiskFull, MissingExtra, NewerVersion, StoreError
+from ragauge.store.sqlite import use_wal
 
 T = TypeVar("T")
 
@@ -94,7 +95,7 @@ class SqliteCache:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found > FORMAT:
             raise NewerVersion(f"{self.path} was written by a newer ragauge (cache format {found}, here {FORMAT})")
-        connection.execute("PRAGMA journal_mode = WAL")
+        use_wal(connection, BUSY_S)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, task TEXT NOT NULL, model TEXT NOT NULL,"

@@ -16,6 +16,7 @@ import numpy as np
 
 from ragauge.embeddings.base import Embedder, Vectors
 from ragauge.errors import DiskFull, StoreError
+from ragauge.store.sqlite import use_wal
 
 FILE = "vectors.v1.sqlite3"
 _SCHEMA = """
@@ -25,6 +26,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 #: Vectors that are also kept in memory, the least recently used given up first (30 MB with the default embedder).
 RECENT = 20_000
+BUSY_S = 60  # how long a writer waits for another
 _LOOKUP = 400  # text hashes in one query
 Progress = Callable[[int, int], None]
 
@@ -146,8 +148,8 @@ class VectorCache:
     def _database(self) -> Iterator[sqlite3.Connection]:
         """A connection for one piece of work: nothing stays open that a thread or a fork could share."""
         try:
-            with closing(sqlite3.connect(str(self._file), timeout=60)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+            with closing(sqlite3.connect(str(self._file), timeout=BUSY_S)) as connection:
+                use_wal(connection, BUSY_S)
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.execute(_SCHEMA)
                 yield connection
