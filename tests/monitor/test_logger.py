@@ -339,3 +339,23 @@ def test_what_the_server_refuses_is_kept_with_its_reason(tmp_path: Path) -> None
         wrong.close()
     assert all_of(tmp_path / "log").keys() == {good}
     assert all_of(tmp_path / "other").keys() == {waits}
+
+
+def test_loggers_made_at_the_same_moment_in_many_threads_share_a_new_folder(tmp_path: Path) -> None:
+    failed: list[Exception] = []
+    for attempt in range(10):
+        together = threading.Barrier(8)
+
+        def make(place: Path = tmp_path / str(attempt), together: threading.Barrier = together) -> None:
+            together.wait(10)
+            try:
+                Logger(place).close()
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=make) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert failed == []

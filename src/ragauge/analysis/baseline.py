@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ragauge.core.metric import MetricSpec
 from ragauge.core.model import Model
 from ragauge.core.run import Manifest, Record
 from ragauge.errors import InputError, NewerVersion, StoreError
+from ragauge.store.whole import replacing
 
 FORMAT = 1
 
@@ -107,13 +107,11 @@ def _compact(value: Any) -> str:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write it whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(dumps(baseline), encoding="utf-8", newline="\n")
-        beside.replace(path)
+        with replacing(path) as beside:
+            beside.write_text(dumps(baseline), encoding="utf-8", newline="\n")
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 

@@ -14,6 +14,7 @@ from ragauge.dataset.golden import load_golden
 from ragauge.dataset.writers import _yaml, native_record
 from ragauge.errors import InputError, RagaugeError, StoreError
 from ragauge.store.textfile import read_text
+from ragauge.store.whole import replacing
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,16 @@ def _appended(target: Path, items: Sequence[GoldenItem]) -> str:
 
 def _write_checked(target: Path, text: str, wanted: Sequence[GoldenItem]) -> None:
     """Write beside `target`, read it back, and only then move it there."""
-    beside = target.with_name(f".{os.getpid()}-{target.name}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        found = load_golden(beside).items
-        if [item.fingerprint() for item in found] != [item.fingerprint() for item in wanted]:
-            raise StoreError(
-                f"{target} is not laid out as one list of items at its end, so nothing was added",
-                hint="Write a new file and keep both in one folder, or use --replace to write it anew.",
-            )
-        beside.replace(target)
+        with replacing(target, ending=target.suffix) as beside:
+            beside.write_text(text, encoding="utf-8", newline="\n")
+            found = load_golden(beside).items
+            if [item.fingerprint() for item in found] != [item.fingerprint() for item in wanted]:
+                raise StoreError(
+                    f"{target} is not laid out as one list of items at its end, so nothing was added",
+                    hint="Write a new file and keep both in one folder, or use --replace to write it anew.",
+                )
     except OSError as problem:
         raise StoreError(f"cannot write {target}: {problem.strerror or problem}") from problem
     except RagaugeError as problem:
@@ -105,5 +105,3 @@ def _write_checked(target: Path, text: str, wanted: Sequence[GoldenItem]) -> Non
         raise StoreError(
             f"{target} could not be extended: {problem.message}", hint="Nothing was changed. --replace writes it anew."
         ) from problem
-    finally:
-        beside.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from ragauge.core.sample import Chunk, GoldenItem, Sample
 from ragauge.dataset.gold import ANY_DOCUMENT
 from ragauge.errors import InputError, StoreError
+from ragauge.store.whole import replacing
 
 #: Words that YAML 1.1 or 1.2 take for something else.
 _WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
@@ -89,18 +89,11 @@ def _unprintable(value: str) -> bool:
 
 
 def _write(target: Path, text: str) -> None:
-    temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-        os.replace(temporary, target)
-        temporary = None
+        with replacing(target) as beside:
+            beside.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 def _gold_texts(item: GoldenItem) -> list[str]:

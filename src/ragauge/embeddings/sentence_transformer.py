@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ragauge.core.environment import environment
 from ragauge.core.model import fingerprint
 from ragauge.embeddings.base import Vectors, normalise_rows
 from ragauge.errors import MissingExtra, SettingsError
 
-_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+#: The hub's client reads these once, when it is imported.
+_OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
 class SentenceTransformerEmbedder:
@@ -52,7 +52,7 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
 
     `MissingExtra` when the library is not installed, `SettingsError` when there is no such model here.
     """
-    with _offline():
+    with environment(_OFFLINE):
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -75,18 +75,3 @@ def _weights_digest(model: Any) -> str:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()).tobytes())
     return digest.hexdigest()
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """The hub's client reads these once, when it is imported; whatever was set before stands again afterwards."""
-    before = {name: os.environ.get(name) for name in _OFFLINE}
-    os.environ.update(dict.fromkeys(_OFFLINE, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragauge.errors import NewerVersion, StoreError, UsageError
+from ragauge.store.whole import replacing
 
 Kind = Literal["queries", "feedback"]
 KINDS: tuple[Kind, ...] = ("queries", "feedback")
@@ -78,17 +79,10 @@ def read_parts(folder: Path) -> Parts:
 
 def write_whole(path: Path, text: str) -> None:
     """Put `text` in the place of `path` in one step, on the disk before this returns."""
-    passing = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with passing.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        passing.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            passing.unlink()
-        raise
+    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     sync_folder(path.parent)
 
 

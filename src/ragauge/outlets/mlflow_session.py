@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ragauge.core.environment import environment
 from ragauge.errors import MissingExtra, RunError
 from ragauge.outlets.tracking_settings import MlflowSettings, shown_uri, sqlite_file
 
@@ -47,19 +48,16 @@ def session(settings: MlflowSettings) -> Iterator[Session]:
     added = {name: value for name, value in (_PATIENCE | _SILENCE).items() if name not in os.environ}
     levels = {name: logging.getLogger(name).level for name in _LOGGERS}
     before = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
-    os.environ.update(added)
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with environment(added), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mlflow.set_tracking_uri(settings.uri)
             client = mlflow.MlflowClient(tracking_uri=settings.uri)
             yield Session(mlflow, client, _experiment(client, settings), settings.uri)
     finally:
         mlflow.set_tracking_uri(before)
-        for name in added:
-            os.environ.pop(name, None)
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
 

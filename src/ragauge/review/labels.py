@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from ragauge.errors import InputError, StoreError, UnknownName, UsageError
 from ragauge.review.items import FOR_ESTIMATION, NEUTRAL, Label, ReviewItem
 from ragauge.store.tables import read_csv_rows, write_csv
 from ragauge.store.textfile import existing_path
+from ragauge.store.whole import replacing
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "item": ("item", "id", "item_id", "question_id", "qid", "row", "sample_id"),
@@ -341,13 +341,11 @@ def _write(path: Path, rows: Iterable[dict[str, Any]], columns: Iterable[str]) -
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write a text file whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
-        beside.replace(path)
+        with replacing(path) as beside:
+            beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
     except OSError as problem:
-        beside.unlink(missing_ok=True)
         raise StoreError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
 

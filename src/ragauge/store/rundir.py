@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ragauge.core.run import FORMAT, Manifest, Record, Summary
 from ragauge.errors import DiskFull, NewerVersion, StoreError
 from ragauge.store.jsonl import _FULL, JsonlWriter, whole_lines
+from ragauge.store.whole import replacing
 
 MANIFEST, ROWS, SUMMARY = "manifest.json", "rows.jsonl", "summary.json"
 
@@ -145,15 +146,12 @@ def write_json(path: Path, value: BaseModel | dict[str, Any]) -> None:
         if isinstance(value, BaseModel)
         else json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     )
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
+        with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
 
 

@@ -10,13 +10,13 @@ import csv
 import errno
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from ragauge.errors import DiskFull, InputError, MissingExtra, StoreError
 from ragauge.store.textfile import MAX_LINE_BYTES, existing_path, numbered_lines
+from ragauge.store.whole import replacing
 
 #: First characters that make a spreadsheet run a cell.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -199,25 +199,15 @@ class _Encoded:
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Write beside `path`, then move into its place; an interrupted write leaves what stood there before."""
-    temporary: str | None = None
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as handle:
+        with replacing(path) as beside, beside.open("wb") as handle:
             write(handle)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-        temporary = None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
                 f"{path}: the disk is full; nothing was written", hint="Free space, then try again."
             ) from error
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def _batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:

@@ -8,13 +8,12 @@ they are found by, and the run page's view model; it can be deleted at any time.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from ragauge.diagnose.rootcause import RowCause
 from ragauge.errors import RagaugeError
 from ragauge.report.html_view import PageView, page_view
 from ragauge.store.rundir import RowIndex, RunDir
+from ragauge.store.whole import replacing
 from ragauge.text.normalise import normalise
 
 #: Of this file's format; another one is built anew.
@@ -73,17 +73,8 @@ def build(task: Task, told: Callable[[int, int], None] | None = None) -> None:
     """Read the run and write the file, whole or not at all. `told`: rows read so far, of how many."""
     run, target = RunDir.open(task.run), Path(task.target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
-    beside.unlink(missing_ok=True)
-    try:
-        connection = sqlite3.connect(beside, isolation_level=None)
-        try:
-            _fill(connection, run, task, told or (lambda done, total: None))
-        finally:
-            connection.close()
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(target) as beside, closing(sqlite3.connect(beside, isolation_level=None)) as connection:
+        _fill(connection, run, task, told or (lambda done, total: None))
 
 
 def _fill(connection: sqlite3.Connection, run: RunDir, task: Task, told: Callable[[int, int], None]) -> None:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -22,6 +20,7 @@ from ragauge.analysis.compare import Comparison, Options, Source, compare
 from ragauge.analysis.flips import Flips
 from ragauge.errors import RagaugeError
 from ragauge.store.rundir import MANIFEST, ROWS, RunDir
+from ragauge.store.whole import replacing
 from ragauge.web.catalog import Entry, stamp
 from ragauge.web.index import INLINE_BYTES
 from ragauge.web.jobs import Jobs, Waiting
@@ -58,12 +57,8 @@ def work(task: Task) -> None:
     found = [_kept(one) for one in compare(sources[0], sources[1:], Options())]
     target = Path(task.target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
+    with replacing(target) as beside:
         beside.write_bytes(_FOUND.dump_json(found))
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _kept(found: Comparison) -> Kept:

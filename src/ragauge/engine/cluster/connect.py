@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ragauge.core.environment import environment
 from ragauge.engine.cluster import guard
 from ragauge.engine.settings import Settings
 from ragauge.errors import MissingExtra, RunError
@@ -62,7 +63,7 @@ def connected(address: Address, n_cpus: int) -> Iterator[str]:
     `n_cpus`: how many workers a private Ray must have room for. Raises `MissingExtra`, `RunError`.
     """
     try:
-        with _environment(_QUIET if address.is_private else {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}):
+        with environment(_QUIET if address.is_private else {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}):
             import ray
     except ImportError:
         raise MissingExtra("Ray", "ray") from None
@@ -71,7 +72,7 @@ def connected(address: Address, n_cpus: int) -> Iterator[str]:
             yield _NAMESPACE
         return
     with ExitStack() as stack:
-        stack.enter_context(_environment(_QUIET if address.is_private else {}))
+        stack.enter_context(environment(_QUIET if address.is_private else {}))
         stack.enter_context(_silence())
         stack.callback(ray.shutdown)
         if address.is_private:
@@ -155,20 +156,6 @@ def _reach(url: str, hint: str) -> None:
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextmanager
