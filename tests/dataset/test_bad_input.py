@@ -149,7 +149,7 @@ def test_wrong_values_name_field_found_and_accepted(
         assert part in text
 
 
-@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("literal", ["Infinity", "-Infinity", "1e999"])
 def test_numbers_that_are_none_are_refused(literal: str, tmp_path: Path) -> None:
     text = refused(
         file(tmp_path, "g.jsonl", f'{{"question": "a"}}\n{{"question": "Q", "metadata": {{"x": {literal}}}}}')

@@ -8,6 +8,7 @@ Without qrels every question is read as it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from ragauge.store.tables import read_csv_rows, read_parquet_rows
 from ragauge.store.textfile import existing_path, numbered_lines
 
 _QUERIES = ("queries.jsonl", "queries.jsonl.gz", "questions.jsonl", "questions.jsonl.gz")
+_BELOW = re.compile(r"-\d+")
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.parquet")
 
 
@@ -45,15 +47,27 @@ def read_questions(folder: Path) -> Iterator[Row | InputError]:
         if isinstance(row, InputError):
             yield row
             continue
-        name = str(
-            next((row.data[key] for key in ("_id", "id", "qid", "query_id") if row.data.get(key) is not None), "")
-        )
+        name = _name(row)
         judged = left.pop(name, None)
         if judged is not None:
-            yield Row(line=row.line, data={**row.data, "relevance": judged}, file=row.file)
+            relevance = {one: max(0, grade) for one, grade in judged.items()}
+            yield Row(line=row.line, data={**row.data, "relevance": relevance}, file=row.file)
     if left:
         first = ", ".join(list(left)[:5])
         yield InputError(f"{len(left)} question ids of the qrels are not in {queries.name}: {first}", file=str(qrels))
+
+
+def _name(row: Row) -> str:
+    return str(next((row.data[key] for key in ("_id", "id", "qid", "query_id") if row.data.get(key) is not None), ""))
+
+
+def without_judgements(folder: Path) -> int:
+    """How many queries of the folder are left out because its judgements do not name them (another split's)."""
+    queries, qrels = _one_of(folder, _QUERIES), qrels_file(folder)
+    if queries is None or qrels is None:
+        return 0
+    judged = read_qrels(qrels)
+    return sum(isinstance(row, Row) and _name(row) not in judged for row in jsonrows.json_lines(queries))
 
 
 def qrels_file(folder: Path) -> Path | None:
@@ -76,7 +90,10 @@ def qrels_file(folder: Path) -> Path | None:
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """question id → id → grade, from three columns (BEIR, with a header) or four (TREC)."""
+    """question id → id → grade, from three columns (BEIR, with a header) or four (TREC).
+
+    Grades below 0 (TREC's -1 and -2: not in the pool, junk) are given as they stand; none is relevant.
+    """
     grades: dict[str, dict[str, int]] = {}
     for number, text in numbered_lines(path):
         parts = text.split("\t") if "\t" in text else text.split()
@@ -92,7 +109,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
             )
         question, document, grade = parts[0], parts[-2], parts[-1]
         try:
-            value = as_grade(grade)
+            value = int(grade) if _BELOW.fullmatch(grade) else as_grade(grade)
         except Wrong as wrong:
             raise InputError(
                 wrong.problem, file=str(path), line=number, field="score", found=grade, accepted=wrong.accepted

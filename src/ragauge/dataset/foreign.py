@@ -1,21 +1,30 @@
 """Files as other tools write them, unwrapped to one record for each question; field names are left to `aliases`.
 
-Shapes after: promptfoo's output file (`results.results[]`), DeepEval's test run (`testCases`), MLflow's traces (`info`,
-`data.spans` with `mlflow.spanType`), Phoenix's span tables (`context.trace_id`, `span_kind`), Langfuse's traces with
-`observations`, TruLens's records (`record_id`, `input`, `output`, `calls`), AutoRAG's `qa.parquet`, TREC files.
+Shapes after: promptfoo's output file (`results.results[]`), DeepEval's test run (`testCases`), AutoRAG's `qa.parquet`,
+TREC files; traces are read by `traces`.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ragauge.dataset import beir
 from ragauge.dataset.aliases import normal_name
 from ragauge.dataset.sources import open_source
+from ragauge.dataset.traces import (
+    asked_only,
+    langfuse_trace,
+    loaded,
+    mlflow_trace,
+    phoenix_traces,
+    trulens_record,
+)
 from ragauge.errors import InputError
 from ragauge.store.trec import read_run
 
@@ -24,16 +33,18 @@ TOOLS = (
     "autorag",
 )  # fmt: skip
 Record = dict[str, Any]
+_BETWEEN = re.compile(r"(?<=\S)\|(?=\S)")  # in a table of Markdown there are spaces, mostly
 
 
 @dataclass(frozen=True)
 class Unwrapped:
-    """The records of a file, whose format it is taken for and by what, and what could not be kept of it."""
+    """The records of a file, whose format it is taken for and by what, what could not be kept, what was changed."""
 
     tool: str
     why: str
     records: list[Record]
     lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def unwrap(files: Sequence[Path], tool: str | None = None) -> Unwrapped:
@@ -51,8 +62,9 @@ def unwrap(files: Sequence[Path], tool: str | None = None) -> Unwrapped:
     if file.is_dir() and (file / "qa.parquet").exists():
         file, tool = file / "qa.parquet", tool or "autorag"
     if file.is_dir() and beir.is_beir(file) and tool in (None, "beir"):
-        records = _rows(file)
-        return Unwrapped("beir", "queries beside a corpus or qrels", records)
+        records, without = _rows(file), beir.without_judgements(file)
+        lost = (f"{without} queries that the judgements do not name",) if without else ()
+        return Unwrapped("beir", "queries beside a corpus or qrels", records, lost)
     whole = _whole(file)
     records = whole if isinstance(whole, list) else _rows(file)
     found, why = _sniff(whole, records)
@@ -131,8 +143,8 @@ def _of_object(tool: str, why: str, whole: Mapping[str, Any], records: list[Reco
     if tool == "promptfoo" and isinstance(whole.get("results"), Mapping):
         return _promptfoo(why, whole["results"]["results"])
     if tool == "deepeval" and "testCases" in whole:
-        cases = [_only(dict(case), ("metricsData", "success", "runDuration")) for case in whole["testCases"]]
-        return Unwrapped(tool, why, cases, ("the tool's own scores (metricsData): ragauge scores anew",))
+        cases = [_only(dict(case), ("metricsData", "success", "runDuration", "order")) for case in whole["testCases"]]
+        return replace(_deepeval(why, cases), lost=("the tool's own scores (metricsData): ragauge scores anew",))
     if tool == "mlflow" and isinstance(whole.get("traces"), list):
         return _of_records(tool, why, whole["traces"])
     if not records:
@@ -148,13 +160,17 @@ def _of_records(tool: str, why: str, records: list[Any]) -> Unwrapped:
     kept = [dict(one) for one in records if isinstance(one, Mapping)]
     first = kept[0] if kept else {}
     if tool == "mlflow" and ("data" in first or "spans" in first):
-        return Unwrapped(tool, why, [_mlflow_trace(one) for one in kept], ("spans other than root and retrievers",))
+        return _traces(tool, why, [mlflow_trace(one) for one in kept], "spans other than root and retrievers")
     if tool == "phoenix" and ("span_kind" in first or "attributes.openinference.span.kind" in first):
-        return _phoenix(why, kept)
+        return _traces(tool, why, phoenix_traces(kept), "spans other than root, retrievers and re-rankers")
     if tool == "langfuse" and "observations" in first:
-        return Unwrapped(tool, why, [_langfuse_trace(one) for one in kept], ("observations other than retrievers",))
+        return _traces(tool, why, [langfuse_trace(one) for one in kept], "observations other than retrievers")
     if tool == "trulens" and "record_id" in first:
-        return Unwrapped(tool, why, [_trulens_record(one) for one in kept], ("feedback results: ragauge scores anew",))
+        return _traces(tool, why, [trulens_record(one) for one in kept], "feedback results: ragauge scores anew")
+    if tool == "langfuse":
+        return _langfuse_items(why, kept)
+    if tool == "deepeval":
+        return _deepeval(why, kept)
     if tool == "trulens":
         return Unwrapped(tool, why, [_trulens_golden(one) for one in kept])
     if tool == "mlflow":
@@ -162,9 +178,53 @@ def _of_records(tool: str, why: str, records: list[Any]) -> Unwrapped:
     return Unwrapped(tool, why, kept)
 
 
+def _traces(tool: str, why: str, records: list[Record], lost: str) -> Unwrapped:
+    asked, without = asked_only(records)
+    return Unwrapped(tool, why, asked, (lost, *without))
+
+
+def _langfuse_items(why: str, items: list[Record]) -> Unwrapped:
+    """Items of a data set; archived ones take part in nothing there either."""
+    active = [one for one in items if str(one.get("status")).upper() != "ARCHIVED"]
+    gone = len(items) - len(active)
+    return Unwrapped("langfuse", why, active, (f"{gone} archived items",) if gone else ())
+
+
+def _deepeval(why: str, records: list[Record]) -> Unwrapped:
+    """Test cases and goldens. Names are for display there and may repeat; here they become ids."""
+    seen: Counter[str] = Counter()
+    made, twice, split = [], 0, 0
+    for record in records:
+        changed = dict(record)
+        name = record.get("name")
+        if isinstance(name, str) and name:
+            seen[name] += 1
+            if seen[name] > 1:
+                twice, changed["name"] = twice + 1, f"{name}#{seen[name]}"
+        for column in ("context", "retrieval_context"):
+            parts = _joined(record.get(column))
+            if parts:
+                split, changed[column] = split + 1, parts
+        made.append(changed)
+    notes = []
+    if twice:
+        notes.append(f"{twice} names stood before; a number tells them apart (NAME#2 …)")
+    if split:
+        notes.append(f"{split} cells were split at |, with which DeepEval joins several passages")
+    return Unwrapped("deepeval", why, made, notes=tuple(notes))
+
+
+def _joined(cell: Any) -> list[str] | None:
+    """The passages of a cell of DeepEval's own CSV, which joins them by a bare `|`; None where there is one."""
+    if not isinstance(cell, str) or isinstance(loaded(cell), list):
+        return None
+    parts = _BETWEEN.split(cell)
+    return parts if len(parts) > 1 else None
+
+
 def _named(record: Record) -> Record:
     """An MLflow record with the id that we keep in its tags, where it was us who wrote it."""
-    tags = _loaded(record.get("tags"))
+    tags = loaded(record.get("tags"))
     if not isinstance(tags, Mapping) or "ragauge.item_id" not in tags:
         return record
     rest = {key: value for key, value in tags.items() if key != "ragauge.item_id"}
@@ -193,83 +253,8 @@ def _promptfoo(why: str, results: Sequence[Mapping[str, Any]]) -> Unwrapped:
     return Unwrapped("promptfoo", why, records, ("gradingResult, score, namedScores: ragauge scores anew",))
 
 
-def _loaded(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in '[{"':
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _mlflow_trace(trace: Mapping[str, Any]) -> Record:
-    info = trace.get("info") or {}
-    spans = (trace.get("data") or {}).get("spans") or trace.get("spans") or []
-    record: Record = {"id": info.get("trace_id") or info.get("request_id") or trace.get("trace_id")}
-    documents: list[Any] = []
-    for span in _loaded(spans):
-        attributes = span.get("attributes") or {}
-        kind = _loaded(attributes.get("mlflow.spanType"))
-        if span.get("parent_id") in (None, "") and span.get("parent_span_id") in (None, ""):
-            record["inputs"] = _loaded(attributes.get("mlflow.spanInputs"))
-            record["outputs"] = _loaded(attributes.get("mlflow.spanOutputs"))
-        if kind == "RETRIEVER":
-            documents += _loaded(attributes.get("mlflow.spanOutputs")) or []
-    if documents:
-        record["retrieved_contexts"] = documents
-    expected = [a for a in info.get("assessments") or () if isinstance(a, Mapping) and a.get("expectation")]
-    found = {a["assessment_name"]: _loaded(a["expectation"].get("value")) for a in expected if "assessment_name" in a}
-    return record | ({"expectations": found} if found else {})
-
-
-def _phoenix(why: str, spans: Sequence[Mapping[str, Any]]) -> Unwrapped:
-    """One record for each trace: input and output of its root, documents of its last re-ranker or of its retrievers."""
-    traces: dict[str, Record] = {}
-    ranked: set[str] = set()
-    for span in spans:
-        trace = str(span.get("context.trace_id") or span.get("trace_id"))
-        record = traces.setdefault(trace, {"id": trace})
-        kind = span.get("span_kind") or span.get("attributes.openinference.span.kind")
-        if span.get("parent_id") in (None, "") or "input.value" not in record:
-            for name in ("input.value", "output.value"):
-                value = span.get(f"attributes.{name}")
-                if value is not None and (span.get("parent_id") in (None, "") or name not in record):
-                    record[name] = value
-        key = "attributes.reranker.output_documents" if kind == "RERANKER" else "attributes.retrieval.documents"
-        documents = _loaded(span.get(key))
-        if documents is not None and (kind == "RERANKER" or trace not in ranked):
-            documents = documents.tolist() if hasattr(documents, "tolist") else documents
-            before = [] if kind == "RERANKER" else record.get("retrieval.documents", [])
-            record["retrieval.documents"] = [*before, *documents]
-            ranked |= {trace} if kind == "RERANKER" else set()
-    return Unwrapped("phoenix", why, list(traces.values()), ("spans other than root, retrievers and re-rankers",))
-
-
-def _langfuse_trace(trace: Mapping[str, Any]) -> Record:
-    record = {key: trace[key] for key in ("id", "input", "output", "metadata", "tags") if trace.get(key) is not None}
-    found: list[Any] = []
-    for one in trace["observations"] or ():
-        if str(one.get("type", "")).upper() == "RETRIEVER" or "retriev" in str(one.get("name", "")).lower():
-            output = _loaded(one.get("output"))
-            inner = output.get("documents", output.get("results")) if isinstance(output, Mapping) else output
-            found += inner if isinstance(inner, list) else []
-    return record | ({"contexts": found} if found else {})
-
-
-def _trulens_record(record: Mapping[str, Any]) -> Record:
-    found = {"id": record["record_id"], "input": _loaded(record.get("input")), "output": _loaded(record.get("output"))}
-    events: Any = _loaded(record.get("record_json") or record.get("calls") or {})
-    calls = events.get("calls", []) if isinstance(events, Mapping) else events
-    for call in calls if isinstance(calls, list) else ():
-        stack = call.get("stack") or [{}]
-        name = str(((stack[-1] or {}).get("method") or {}).get("name", ""))
-        if "retriev" in name.lower() and isinstance(call.get("rets"), list):
-            found["contexts"] = call["rets"]
-    return found
-
-
 def _trulens_golden(record: Mapping[str, Any]) -> Record:
-    chunks = _loaded(record.get("expected_chunks"))
+    chunks = loaded(record.get("expected_chunks"))
     rest = {key: value for key, value in record.items() if key != "expected_chunks"}
     if isinstance(chunks, list):
         rest["gold_contexts"] = [one.get("text", "") if isinstance(one, Mapping) else one for one in chunks]
@@ -284,6 +269,7 @@ def _is_trec(files: Sequence[Path]) -> bool:
 def _trec(files: Sequence[Path]) -> Unwrapped:
     """Qrels (four columns), a run (six), and queries (`qid<TAB>text`, or JSON lines), told apart by their columns."""
     grades: dict[str, dict[str, int]] = {}
+    below = 0
     runs: dict[str, Any] = {}
     queries: dict[str, str] = {}
     for file in files:
@@ -297,7 +283,9 @@ def _trec(files: Sequence[Path]) -> Unwrapped:
         elif len(first.split()) == 6:
             runs = dict(read_run(file))
         else:
-            grades = {question: dict(judged) for question, judged in beir.read_qrels(file).items()}
+            read = beir.read_qrels(file)
+            below += sum(grade < 0 for judged in read.values() for grade in judged.values())
+            grades = {name: {one: max(0, grade) for one, grade in judged.items()} for name, judged in read.items()}
     missing = sorted((set(grades) | set(runs)) - set(queries))
     if missing:
         raise InputError(
@@ -318,4 +306,9 @@ def _trec(files: Sequence[Path]) -> Unwrapped:
             ranked = sorted(scored, key=lambda one: (-one[1], one[0]))
             record["contexts"] = [{"id": one, "score": score} for one, score in ranked]
         records.append(record)
-    return Unwrapped("trec", "qrels, runs and queries by their columns", records, ("the run's tag",) if runs else ())
+    lost = ["the run's tag"] if runs else []
+    unused = len(queries) - len(records)
+    if unused:
+        lost.append(f"{unused} queries that no other file names")
+    notes = (f"{below} grades below 0 (junk, not in the pool) are read as 0, not relevant",) if below else ()
+    return Unwrapped("trec", "qrels, runs and queries by their columns", records, tuple(lost), notes)

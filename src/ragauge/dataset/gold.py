@@ -24,6 +24,8 @@ _EVIDENCE_KEYS = {
     "start": ("start", "start_char", "start_index"),
     "end": ("end", "end_char", "end_index"),
 }
+#: What Ragas puts before each gold passage of a question about several; it stands in no corpus.
+_HOP = re.compile(r"\A<\d+-hop>\s*")
 _RAGET_DOCUMENT = re.compile(r"^Document [^\s:]{1,80}: ", re.MULTILINE)
 
 
@@ -76,7 +78,8 @@ def _chunks(values: Values) -> tuple[list[str], list[EvidenceGroup]]:
         elif fields.get("id"):
             ids.append(fields["id"])
         elif not is_blank(fields.get("text")):
-            groups.append(_quote(fields.get("document") or ANY_DOCUMENT, fields["text"]))
+            text = _HOP.sub("", fields["text"], count=1)
+            groups.append(_quote(fields.get("document") or ANY_DOCUMENT, text))
         else:
             values.problem("chunks", "a chunk without id and without text", "chunk ids, or {id} or {text}", part)
     return ids, groups
@@ -184,7 +187,8 @@ def _gold_contexts(values: Values) -> tuple[list[str], list[EvidenceGroup]]:
             values.problem("gold_contexts", wrong.problem, "texts, or objects with a text or a document", wrong.found)
             continue
         if not is_blank(fields.get("text")):
-            groups.append(_quote(fields.get("document") or ANY_DOCUMENT, fields["text"]))
+            text = _HOP.sub("", fields["text"], count=1)
+            groups.append(_quote(fields.get("document") or ANY_DOCUMENT, text))
         elif fields.get("document") or fields.get("id"):
             sources.append(fields.get("document") or fields["id"])
     return sources, groups

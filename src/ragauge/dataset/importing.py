@@ -62,7 +62,7 @@ def read_foreign(
     return Imported(
         unwrapped.tool, unwrapped.why, made, tuple(samples),
         tuple((theirs, ours, n) for (theirs, ours), n in mapped.items()), tuple(kept.items()), unwrapped.lost,
-        reader.warnings.messages(),
+        (*unwrapped.notes, *reader.warnings.messages()),
     )  # fmt: skip
 
 

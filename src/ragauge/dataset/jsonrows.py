@@ -1,4 +1,4 @@
-"""JSON and JSON Lines as rows: strict about duplicate keys and NaN, streamed, with line numbers."""
+"""JSON and JSON Lines as rows: strict about duplicate keys and infinities, streamed, with line numbers."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
+    """NaN is how tables write that there is nothing (pandas, and `json.dump` of its rows): null. No infinity is."""
+    if name == "NaN":
+        return None
     raise BadValue(f"{name} is not a value; write null where there is none")
 
 

@@ -131,7 +131,7 @@ def listed_in_text(text: str) -> list[Any] | None:
     if not (stripped.startswith("[") and stripped.endswith("]")):
         return None
     try:
-        parsed = json.loads(stripped, strict=False)
+        parsed = json.loads(stripped, strict=False, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         parsed = _python_list(stripped)
     return parsed if isinstance(parsed, list) else None
@@ -142,8 +142,8 @@ def _python_list(text: str) -> list[Any] | None:
     if len(text) > 2**22 or text.count("[") + text.count("{") + text.count("(") > 20_000:
         return None
     try:
-        parsed = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        parsed = python_value(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     if not isinstance(parsed, list):
         return None
@@ -154,6 +154,18 @@ def _python_list(text: str) -> list[Any] | None:
         if token.type not in (tokenize.NL, tokenize.NEWLINE):
             previous = token.type
     return parsed
+
+
+class _Nothing(ast.NodeTransformer):
+    """`nan`, as pandas prints that there is nothing, as None."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Constant(None), node) if node.id in ("nan", "NaN", "NaT", "null") else node
+
+
+def python_value(text: str) -> Any:
+    """The value that Python printed as `text`; raises what `ast.literal_eval` raises for anything but literals."""
+    return ast.literal_eval(_Nothing().visit(ast.parse(text.strip(), mode="eval")))
 
 
 def as_flag(value: Any) -> bool:

@@ -1,0 +1,166 @@
+"""Traces of other tools, each unwrapped to one record: what was asked, answered and retrieved.
+
+Shapes after: MLflow's traces (`info`, `data.spans` with `mlflow.spanType`), Phoenix's span tables (`context.trace_id`,
+`span_kind`), Langfuse's traces with `observations`, TruLens's records (`record_id`, `input`, `output`, `calls`). Tables
+hold nested values as text: JSON, or what Python prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragauge.dataset.aliases import CONTAINERS, normal_name
+from ragauge.dataset.values import python_value
+from ragauge.errors import InputError
+
+Record = dict[str, Any]
+#: What a trace's input is called in the records made here.
+_ASKED = ("inputs", "input", "input.value")
+
+
+def loaded(value: Any) -> Any:
+    """The list or object that a text writes out, as JSON or as Python prints one; any other value as it is.
+
+    A NaN inside, which is how tables write that there is nothing, is None.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{", '"'):
+        return None if isinstance(value, float) and value != value else value
+    try:
+        return json.loads(value, strict=False, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return python_value(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return value
+
+
+def _documents(value: Any, where: str) -> list[Any] | None:
+    """A list of documents; `InputError` for a text that is none, of which each character would become a passage."""
+    found = loaded(value)
+    if isinstance(found, Mapping):
+        inner = next((found[name] for name in ("documents", "results", "output") if name in found), None)
+        found = inner if isinstance(inner, list) else [found]
+    if found is None or isinstance(found, list):
+        return found
+    raise InputError(
+        "retrieved documents that are no list (a printed numpy array?)",
+        field=where, found=found, accepted="a list, or a list as JSON text",
+        hint="Export as JSON lines or Parquet, which keep lists as lists.",
+    )  # fmt: skip
+
+
+def asked_only(records: Sequence[Record]) -> tuple[list[Record], tuple[str, ...]]:
+    """The records that have an input, and a word on those without (traces that failed or never ended)."""
+    kept, without = [], []
+    for one in records:
+        asked = any(one.get(name) not in (None, "", {}, []) for name in _ASKED)
+        (kept if asked else without).append(one)
+    if not without:
+        return kept, ()
+    if not kept:
+        raise InputError(f"none of the {len(records)} traces has an input", accepted="traces whose root has an input")
+    return kept, (f"{len(without)} traces without an input, e.g. {without[0].get('id')}",)
+
+
+def mlflow_trace(trace: Mapping[str, Any]) -> Record:
+    """Input and output of the root span, documents of the retrievers, expectations."""
+    info = loaded(trace.get("info")) or {}
+    data = loaded(trace.get("data")) or {}
+    record: Record = {"id": info.get("trace_id") or info.get("request_id") or trace.get("trace_id")}
+    documents: list[Any] = []
+    for span in loaded(data.get("spans") or trace.get("spans") or []):
+        attributes = span.get("attributes") or {}
+        kind = loaded(attributes.get("mlflow.spanType"))
+        if span.get("parent_id") in (None, "") and span.get("parent_span_id") in (None, ""):
+            record["inputs"] = loaded(attributes.get("mlflow.spanInputs"))
+            record["outputs"] = loaded(attributes.get("mlflow.spanOutputs"))
+        if kind == "RETRIEVER":
+            documents += _documents(attributes.get("mlflow.spanOutputs"), "mlflow.spanOutputs") or []
+    if documents:
+        record["retrieved_contexts"] = documents
+    expected = [a for a in info.get("assessments") or () if isinstance(a, Mapping) and a.get("expectation")]
+    found = {a["assessment_name"]: loaded(a["expectation"].get("value")) for a in expected if "assessment_name" in a}
+    return record | ({"expectations": found} if found else {})
+
+
+def phoenix_traces(spans: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """One record for each trace: input and output of its root, documents of its last re-ranker or of its retrievers."""
+    traces: dict[str, Record] = {}
+    ranked: set[str] = set()
+    for span in spans:
+        trace = str(span.get("context.trace_id") or span.get("trace_id"))
+        record = traces.setdefault(trace, {"id": trace})
+        kind = span.get("span_kind") or span.get("attributes.openinference.span.kind")
+        _ends(record, span)
+        key = "attributes.reranker.output_documents" if kind == "RERANKER" else "attributes.retrieval.documents"
+        documents = _documents(span.get(key), key)
+        if documents is not None and (kind == "RERANKER" or trace not in ranked):
+            before = [] if kind == "RERANKER" else record.get("retrieval.documents", [])
+            record["retrieval.documents"] = [*before, *documents]
+            ranked |= {trace} if kind == "RERANKER" else set()
+    return [_opened(record) for record in traces.values()]
+
+
+def _ends(record: Record, span: Mapping[str, Any]) -> None:
+    """Note the input and output of `span` where it is the root, or nothing is known yet."""
+    root = _blank(span.get("parent_id"))
+    if not root and "input.value" in record:
+        return
+    for name in ("input.value", "output.value"):
+        value = span.get(f"attributes.{name}")
+        if not _blank(value) and (root or name not in record):
+            record[name] = value
+
+
+def _blank(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and value != value)
+
+
+def _opened(record: Record) -> Record:
+    """`record` with an input or output that is the JSON of an object as that object, where its fields are known."""
+    made = {}
+    for name, value in record.items():
+        container = name.removesuffix(".value")
+        inner = loaded(value) if container in CONTAINERS else value
+        known = isinstance(inner, Mapping) and any(normal_name(str(key)) in CONTAINERS[container] for key in inner)
+        if known and container != name:
+            made[container] = inner
+        elif container != name and isinstance(inner, str):
+            made[name] = inner  # a text in quotes
+        else:
+            made[name] = value
+    return made
+
+
+def langfuse_trace(trace: Mapping[str, Any]) -> Record:
+    """Input and output of the trace, documents of its retriever observations."""
+    kept = ("id", "input", "output", "metadata", "tags")
+    record = {key: loaded(trace[key]) for key in kept if trace.get(key) is not None}
+    record["id"] = trace.get("id")
+    found: list[Any] = []
+    for one in loaded(trace.get("observations")) or ():
+        if not isinstance(one, Mapping):
+            continue  # ids of observations that the export leaves out
+        if str(one.get("type", "")).upper() == "RETRIEVER" or "retriev" in str(one.get("name", "")).lower():
+            output = loaded(one.get("output"))
+            inner = output.get("documents", output.get("results")) if isinstance(output, Mapping) else output
+            found += inner if isinstance(inner, list) else []
+    return record | ({"contexts": found} if found else {})
+
+
+def trulens_record(record: Mapping[str, Any]) -> Record:
+    """Input and output of the record, what its calls named `retrieve…` returned."""
+    found = {"id": record["record_id"], "input": loaded(record.get("input")), "output": loaded(record.get("output"))}
+    events: Any = loaded(record.get("record_json") or record.get("calls") or {})
+    calls = events.get("calls", []) if isinstance(events, Mapping) else events
+    for call in calls if isinstance(calls, list) else ():
+        stack = call.get("stack") or [{}]
+        name = str(((stack[-1] or {}).get("method") or {}).get("name", ""))
+        if "retriev" in name.lower() and isinstance(call.get("rets"), list):
+            found["contexts"] = call["rets"]
+    return found

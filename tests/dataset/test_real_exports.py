@@ -1,0 +1,183 @@
+"""Exports as they come: nested values as text, NaN, traces without an input, names that repeat, markers in gold texts.
+
+Shapes: Phoenix's `get_spans_dataframe` saved by pandas, Langfuse's trace API and its CSV export, DeepEval's
+`.latest_test_run.json` and `save_as("csv")`, Ragas's multi-hop test sets, TREC Web Track qrels.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ragauge.dataset import load_golden, read_samples
+from ragauge.dataset.importing import read_foreign
+from ragauge.errors import InputError
+
+NAN = float("nan")
+SPANS = [
+    {"context.trace_id": "t1", "parent_id": None, "span_kind": "CHAIN", "attributes.input.value": "Q?",
+     "attributes.output.value": "A"},
+    {"context.trace_id": "t1", "parent_id": "s1", "span_kind": "RETRIEVER", "attributes.input.value": "Q?",
+     "attributes.output.value": NAN, "attributes.retrieval.documents": [
+         {"document.content": "it's c1", "document.id": "i1", "document.score": 0.5}, {"document.content": "c2",
+                                                                                       "document.score": NAN}]},
+    {"context.trace_id": "t2", "parent_id": None, "span_kind": "CHAIN",
+     "attributes.input.value": '{"query": "P?"}', "attributes.output.value": '{"answer": "B"}'},
+    {"context.trace_id": "t3", "parent_id": None, "span_kind": "CHAIN", "attributes.input.value": NAN},
+]  # fmt: skip
+
+
+def _save(rows: list[dict[str, Any]], file: Path) -> Path:
+    frame = pd.DataFrame(rows)
+    if file.suffix == ".csv":
+        frame.to_csv(file, index=False)
+    elif file.suffix == ".parquet":
+        frame.to_parquet(file)
+    elif file.suffix == ".json":
+        frame.to_json(file, orient="records")
+    else:
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))  # with a bare NaN
+    return file
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json", ".jsonl"])
+def test_span_tables_of_phoenix_however_they_were_saved(suffix: str, tmp_path: Path) -> None:
+    found = read_foreign([_save(SPANS, tmp_path / f"spans{suffix}")])
+    first, second = found.samples
+    assert first.response.context is not None
+    assert [(one.text, one.score) for one in first.response.context] == [("it's c1", 0.5), ("c2", None)]
+    assert (first.item.question, first.response.answer) == ("Q?", "A")
+    assert (second.item.question, second.response.answer) == ("P?", "B")
+    assert "1 traces without an input, e.g. t3" in found.lost
+
+
+def test_documents_that_cannot_be_read_are_refused_and_not_taken_apart(tmp_path: Path) -> None:
+    rows = [{**SPANS[0]}, {**SPANS[1], "attributes.retrieval.documents": "[{'document.content': 'a'}\n {'b': 'c'}]"}]
+    with pytest.raises(InputError, match="no list"):
+        read_foreign([_save(rows, tmp_path / "spans.csv")])
+
+
+LANGFUSE = [
+    {"id": "t1", "timestamp": "2026-01-05T10:00:00Z", "input": {"question": "Q?", "chat_history": []},
+     "output": {"answer": "A"}, "tags": ["prod"], "observations": [
+        {"type": "RETRIEVER", "output": [{"page_content": "c1", "metadata": {"source": "a.md"}, "id": None}]},
+        {"type": "SPAN", "name": "x", "output": None}]},
+    {"id": "t2", "input": {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "P?"}]},
+     "output": {"role": "assistant", "content": "B"}, "observations": []},
+    {"id": "t3", "input": None, "output": None, "observations": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_traces_of_langfuse_with_nested_values_or_their_text(suffix: str, nested: bool, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = LANGFUSE
+    if not nested:
+        rows = [
+            {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
+            for row in LANGFUSE
+        ]
+    found = read_foreign([_save(rows, tmp_path / f"traces{suffix}")])
+    first, second = found.samples
+    assert first.response.context is not None
+    assert [(one.text, one.document) for one in first.response.context] == [("c1", "a.md")]
+    assert (first.item.question, first.response.answer) == ("Q?", "A")
+    assert (second.item.question, second.response.answer) == ("P?", "B")
+    assert "1 traces without an input, e.g. t3" in found.lost
+
+
+def test_traces_none_of_which_has_an_input(tmp_path: Path) -> None:
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps(LANGFUSE[2:]))
+    with pytest.raises(InputError, match="none of the 1 traces has an input"):
+        read_foreign([file])
+
+
+def test_archived_items_of_a_data_set_stay_out(tmp_path: Path) -> None:
+    items = [
+        {"id": "a", "datasetName": "d", "input": "Q?", "status": "ACTIVE"},
+        {"id": "b", "datasetName": "d", "input": "P?", "status": "ARCHIVED"},
+    ]
+    file = tmp_path / "items.json"
+    file.write_text(json.dumps(items))
+    found = read_foreign([file])
+    assert [sample.item.id for sample in found.samples] == ["a"]
+    assert found.lost == ("1 archived items",)
+
+
+def test_names_of_deepeval_may_repeat(tmp_path: Path) -> None:
+    cases = [{"name": "test_case_0", "input": f"Q{n}?", "actualOutput": "A", "retrievalContext": None} for n in "12"]
+    file = tmp_path / ".latest_test_run.json"
+    file.write_text(json.dumps({"testCases": cases, "conversationalTestCases": [], "metricsScores": []}))
+    found = read_foreign([file])
+    assert [sample.item.id for sample in found.samples] == ["test_case_0", "test_case_0#2"]
+    assert any("tells them apart" in note for note in found.notes)
+
+
+def test_cells_of_deepeval_hold_several_passages(tmp_path: Path) -> None:
+    file = tmp_path / "cases.csv"
+    file.write_text('input,actual_output,expected_output,context,retrieval_context\nQ?,A,R,"| a | b |","c1; x|c2."\n')
+    found = read_foreign([file])
+    (sample,) = found.samples
+    assert sample.response.context is not None
+    assert [one.text for one in sample.response.context] == ["c1; x", "c2."]
+    assert sample.item.evidence is not None
+    assert [group.any[0].quote for group in sample.item.evidence] == ["| a | b |"]  # a row of a table stays whole
+    assert any("split at |" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_hop_markers_of_ragas_are_no_part_of_the_gold_text(suffix: str, tmp_path: Path) -> None:
+    rows = [
+        {"user_input": "Q?", "reference": "R", "reference_contexts": ["<1-hop>\n\nIt's a.", "<2-hop>\n\nb <3-hop>"]}
+    ]
+    file = _save(rows, tmp_path / f"testset{suffix}")
+    for golden in (load_golden(file).items, [sample.item for sample in read_foreign([file]).samples]):
+        (item,) = golden
+        assert item.evidence is not None
+        assert [group.any[0].quote for group in item.evidence] == ["It's a.", "b <3-hop>"]
+
+
+def test_a_bare_nan_is_nothing_and_infinity_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    line = '{"question": "Q?", "answer": "A", "contexts": [{"text": "c", "score": NaN}], "faithfulness": NaN}'
+    file.write_text(line)
+    (sample,) = read_samples(file)
+    assert sample.response.context is not None
+    assert sample.response.context.chunks[0].score is None
+    assert "faithfulness" not in sample.item.metadata
+    file.write_text(line.replace('"faithfulness": NaN', '"faithfulness": Infinity'))
+    with pytest.raises(InputError, match="Infinity is not a value"):
+        list(read_samples(file))
+
+
+def test_printed_lists_with_nan_in_a_cell_are_lists(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    pd.DataFrame(
+        [{"question": "Q?", "answer": "A", "contexts": [{"text": "c'1", "score": NAN}, {"text": "c2"}]}]
+    ).to_csv(file)
+    (sample,) = read_samples(file)
+    assert sample.response.context is not None
+    assert [one.text for one in sample.response.context] == ["c'1", "c2"]
+
+
+def test_grades_below_zero_are_not_relevant(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 2\r\nq1 0 d2 -2\n")
+    (tmp_path / "queries.tsv").write_text("q1\tQ?\nq9\tunused\n")
+    found = read_foreign([tmp_path / "qrels.txt", tmp_path / "queries.tsv"])
+    assert found.samples[0].item.relevance == {"d1": 2, "d2": 0}
+    assert any("1 grades below 0" in note for note in found.notes)
+    assert "1 queries that no other file names" in found.lost
+
+
+def test_a_beir_folder_says_which_queries_it_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "Q?"}\n{"_id": "q2", "text": "of another split"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t-1\n")
+    found = read_foreign([tmp_path])
+    assert found.samples[0].item.relevance == {"d1": 1, "d2": 0}
+    assert found.lost == ("1 queries that the judgements do not name",)
