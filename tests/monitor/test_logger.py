@@ -341,6 +341,37 @@ def test_what_the_server_refuses_is_kept_with_its_reason(tmp_path: Path) -> None
     assert all_of(tmp_path / "other").keys() == {waits}
 
 
+@pytest.mark.slow
+def test_a_spoilt_line_in_the_spool_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    away = Logger("http://127.0.0.1:9", spool=spool)
+    kept = [away.query("one"), away.query("two")]
+    away.close()
+    (segment,) = (spool / "queries").rglob("*.jsonl")
+    first, second = segment.read_bytes().splitlines()
+    segment.write_bytes(first + b"\n" + bytes(40) + b"\n\xff\xfe{\n" + second + b"\n")
+    with serving(tmp_path / "log") as served:
+        log = Logger(served.url, spool=spool)
+        log.query("three")
+        assert log.close()
+        assert log.stats()["refused"] == 2
+    assert all_of(tmp_path / "log").keys() > set(kept)
+    assert len((spool / "refused.jsonl").read_text().splitlines()) == 2
+
+
+def test_what_comes_after_the_end_is_counted_as_dropped(tmp_path: Path) -> None:
+    log = Logger(tmp_path)
+    log.query("in time")
+    assert log.close()
+    log.query("too late")
+    assert {name: log.stats()[name] for name in ("logged", "written", "dropped", "queued")} == {
+        "logged": 1, "written": 1, "dropped": 1, "queued": 0,
+    }  # fmt: skip
+    begun = time.monotonic()
+    assert log.flush()
+    assert time.monotonic() - begun < 5
+
+
 def test_loggers_made_at_the_same_moment_in_many_threads_share_a_new_folder(tmp_path: Path) -> None:
     failed: list[Exception] = []
     for attempt in range(10):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import random
@@ -16,6 +17,10 @@ from click.testing import CliRunner
 from tests.monitor.serving import CHUNKS, Served, all_of, serving
 
 from ragauge.cli.monitor import command
+from ragauge.errors import InputError
+from ragauge.monitor import server, trace_buffer
+from ragauge.monitor.otlp import Span
+from ragauge.monitor.settings import LogSettings, ServerSettings
 
 #: Six megabytes that unpack from six kilobytes.
 _BOMB = gzip.compress(b'{"question":"' + b"0" * 6_000_000)
@@ -232,3 +237,70 @@ def test_small_answers_are_sent_at_once() -> None:
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP  # what asyncio looks at before it sets TCP_NODELAY
             assert client.fileno() > 0
+
+
+def test_what_fails_in_the_background_stops_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(root: Path) -> None:
+        raise ValueError("not one of ours")
+
+    monkeypatch.setattr(server, "compact", broken)
+    monkeypatch.setattr(trace_buffer, "_AFTER_ROOT_S", 0.0)
+    old = tmp_path / "queries" / "2020-01-01"
+    old.mkdir(parents=True)
+    settings = LogSettings(keep_days=1, server=ServerSettings(compact_minutes=0.001))
+
+    async def main() -> None:
+        endpoint = server.Endpoint(tmp_path, settings)
+        keeping = asyncio.create_task(endpoint.keep())
+        async with asyncio.timeout(20):
+            while old.exists() or endpoint.counts["failures"] < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            span = Span("a" * 32, "b" * 16, None, "ask", 0, 10**9, {"input.value": "Still there?",
+                        "openinference.span.kind": "CHAIN"})  # fmt: skip
+            endpoint.traces.write([span])
+            endpoint.traces.hold([span])
+            while not endpoint.counts["traces"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert not keeping.done()
+        keeping.cancel()
+        endpoint.traces.close()
+        endpoint.writer.close()
+
+    asyncio.run(main())
+
+
+def test_json_in_any_layout_comes_in_and_the_same_content_twice_in_a_file_is_two_queries(tmp_path: Path) -> None:
+    files: dict[str, bytes] = {
+        "bom.json": b'\xef\xbb\xbf[{"question": "list"}]',
+        "indented.json": b'\n\n\n\n\n   [\n {"question": "indented"}\n]',
+        "wrapped.json": json.dumps({"queries": [{"question": "wrapped"}, {"question": "too"}]}, indent=1).encode(),
+        "one.json": json.dumps({"question": "one", "answer": "only"}, indent=1).encode(),
+        "lines.json": b'{"question": "first"}\n{"question": "second"}\n',
+        "packed.jsonl.gz": gzip.compress(b'{"question": "packed"}\n'),
+        "same.jsonl": b'{"question": "same"}\n\n{"question": "same"}\n',
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    log = str(tmp_path / "log")
+    for _ in range(2):
+        done = _ragauge("ingest", *(str(tmp_path / name) for name in files), "--log", log)
+        assert done.return_value == 0, done.output
+    asked = sorted(query.question for query in all_of(log).values())
+    assert asked == ["first", "indented", "list", "one", "packed", "same", "same", "second", "too", "wrapped"]
+
+
+def test_every_record_that_is_not_taken_is_listed_with_its_line_and_reason(tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_text("\n" + '{"id": "\\ud800", "answer": "x"}\n' + "no json\n" + "{}\n" * 1_500)
+    listed = tmp_path / "rejected.jsonl"
+    done = _ragauge("ingest", str(lines), "--log", str(tmp_path / "log"), "--rejected", str(listed), "--json")
+    assert done.return_value == 2
+    told = json.loads(done.stdout)
+    found = [json.loads(line) for line in listed.read_text().splitlines()]
+    assert [one["line"] for one in found] == list(range(2, 1_504))
+    assert found[1]["reason"].startswith("no JSON")
+    assert (told["n_rejected"], len(told["rejected"]), told["n_rejected_left_off"]) == (1_502, 1_000, 502)
+    wide = tmp_path / "wide.jsonl"
+    wide.write_bytes('{"question": "q"}'.encode("utf-16"))
+    with pytest.raises(InputError, match="UTF-16"):
+        _ragauge("ingest", str(wide), "--log", str(tmp_path / "log"))

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.monitor.serving import AT, CHUNKS, a_query, all_of
 
-from ragauge.errors import InputError, NewerVersion, SettingsError, StoreError, UsageError
+from ragauge.errors import DiskFull, InputError, NewerVersion, SettingsError, StoreError, UsageError
 from ragauge.monitor.compact import compact, prune
 from ragauge.monitor.query import Feedback, LoggedQuery
 from ragauge.monitor.settings import log_settings
@@ -284,6 +285,65 @@ def test_two_compactions_do_not_meet(tmp_path: Path) -> None:
         writer.append([a_query()])
     with _alone(tmp_path), pytest.raises(StoreError, match="another process"):
         compact(tmp_path)
+
+
+def test_a_part_that_is_damaged_is_named_and_not_a_bug(tmp_path: Path) -> None:
+    with LogWriter(tmp_path) as writer:
+        writer.append([a_query(answer="x" * 2_000) for _ in range(200)])
+    compact(tmp_path)
+    (part,) = tmp_path.rglob("*.parquet")
+    whole = part.read_bytes()
+    for spoilt in (whole[:-100], whole[:4] + bytes(2_000) + whole[2_004:]):
+        part.write_bytes(spoilt)
+        log = open_log(tmp_path)
+        with pytest.raises(StoreError, match=part.name):
+            list(log.queries(DAY))
+        with pytest.raises(StoreError, match=part.name):
+            log.sql("SELECT * FROM queries", since=DAY, until=DAY)
+        log.close()
+    with LogWriter(tmp_path) as writer:
+        writer.append([a_query()])
+    with pytest.raises(StoreError, match="every query is kept"):
+        compact(tmp_path)
+
+
+def test_a_folder_where_a_segment_should_be_is_named_and_not_a_full_disk(tmp_path: Path) -> None:
+    with LogWriter(tmp_path) as writer:
+        writer.append([a_query()])
+    (tmp_path / "queries" / DAY.isoformat() / "stray.jsonl").mkdir()
+    with pytest.raises(StoreError, match=r"stray\.jsonl") as told:
+        compact(tmp_path)
+    assert not isinstance(told.value, DiskFull)
+
+
+def test_pruning_goes_on_where_somebody_else_prunes_too(tmp_path: Path) -> None:
+    with LogWriter(tmp_path) as writer:
+        writer.append([a_query(at=AT - timedelta(days=back)) for back in range(2, 30)])
+    (tmp_path / "queries" / ".gone-left-by-hand").write_text("no folder")
+    failed: list[Exception] = []
+    together = threading.Barrier(4)
+
+    def work() -> None:
+        together.wait(10)
+        try:
+            prune(tmp_path, keep_days=1, today=DAY)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert failed == []
+    prune(tmp_path, keep_days=1, today=DAY)
+    assert list((tmp_path / "queries").iterdir()) == []
+
+
+def test_a_token_of_the_wrong_kind_is_not_repeated() -> None:
+    with pytest.raises(SettingsError, match=r"monitor\.server\.token") as told:
+        log_settings({"server": {"token": 12345678}})
+    assert "12345678" not in str(told.value)
 
 
 def test_a_query_becomes_a_sample_for_metrics() -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import multiprocessing
+import os
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.monitor.serving import all_of, serving
 
+from ragauge.monitor import trace_buffer
 from ragauge.monitor.otlp import BadExport, Span, spans_of_json
 from ragauge.monitor.trace_buffer import TraceBuffer
 from ragauge.monitor.traces import NOT_CAPTURED, query_of_trace
@@ -161,21 +166,86 @@ def test_a_trace_without_content_keeps_its_figures_and_one_of_something_else_is_
     assert query_of_trace([a_span(1, None, 0, 5, http__method="GET")]) is None
 
 
+WAITING = [
+    a_span(2, 1, 0, 60, openinference__span__kind="RETRIEVER", input__value="How?", **openinference()),
+    a_span(1, None, 0, 500, openinference__span__kind="CHAIN", input__value="How?"),
+]
+
+
+def killed(work: Callable[[], None]) -> None:
+    """Carry out `work` in a process that then ends without a word."""
+
+    def run() -> None:
+        work()
+        os._exit(0)
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    process.join(30)
+    assert process.exitcode == 0
+
+
+def all_waiting(root: Path) -> list[list[Span]]:
+    buffer = TraceBuffer(root)
+    found = list(buffer.whole(everything=True).values())
+    buffer.close()
+    return found
+
+
 def test_spans_that_waited_are_read_again_after_a_kill(tmp_path: Path) -> None:
-    spans = [
-        a_span(2, 1, 0, 60, openinference__span__kind="RETRIEVER", input__value="How?", **openinference()),
-        a_span(1, None, 0, 500, openinference__span__kind="CHAIN", input__value="How?"),
-    ]
-    buffer = TraceBuffer(tmp_path)
-    buffer.write(spans)
-    buffer.hold(spans)
-    again = TraceBuffer(tmp_path)  # the first one was never closed
+    def work() -> None:
+        buffer = TraceBuffer(tmp_path)
+        buffer.write(WAITING)
+        buffer.hold(WAITING)
+
+    killed(work)
+    again = TraceBuffer(tmp_path)
     assert not again.whole()
     (found,) = again.whole(everything=True).values()
-    assert query_of_trace(found) == query_of_trace(spans)
+    assert query_of_trace(found) == query_of_trace(WAITING)
     again.done({TRACE: found}, {TRACE: 2})
     assert not list(tmp_path.rglob("*.jsonl"))
-    buffer.close()
+    again.close()
+
+
+def test_spans_that_were_acknowledged_survive_a_kill_whatever_was_stored_meanwhile(tmp_path: Path) -> None:
+    def work() -> None:
+        buffer = TraceBuffer(tmp_path)
+        buffer.write(WAITING)  # on the disk; before they are held, the keeper finds nothing that waits
+        buffer.done({}, {})
+        buffer.hold(WAITING)
+
+    killed(work)
+    (found,) = all_waiting(tmp_path)
+    assert len(found) == 2
+
+
+def test_a_trace_whose_spans_are_in_two_files_keeps_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_buffer, "_FILE_BYTES", 1)
+    other = [replace(WAITING[1], trace_id="f" * 32)]
+
+    def work() -> None:
+        buffer = TraceBuffer(tmp_path)
+        for spans in (WAITING[:1], WAITING[1:], other):
+            buffer.write(spans)
+            buffer.hold(spans)
+        buffer.done({"f" * 32: other}, {"f" * 32: 1})
+
+    killed(work)
+    assert sorted(map(len, all_waiting(tmp_path))) == [2]
+
+
+def test_a_server_that_takes_over_leaves_the_spans_of_the_one_that_still_runs(tmp_path: Path) -> None:
+    running = TraceBuffer(tmp_path)
+    running.write(WAITING)
+    running.hold(WAITING)
+    new = TraceBuffer(tmp_path)
+    assert not new.whole(everything=True)
+    new.done({}, {})
+    new.close()
+    assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+    running.close()
+    assert len(all_waiting(tmp_path)) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -31,15 +32,21 @@ def printable(text: str) -> str:
 def emit_json(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> None:
     """One JSON document on stdout. `rows` are streamed into its key "rows", so that they need not fit in memory."""
     out = sys.stdout
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    text = _as_json(document, indent=2)
     if rows is None:
         out.write(text + "\n")
         return
     out.write(text[: text.rindex("\n}")] + ',\n  "rows": [')
     for place, row in enumerate(rows):
         out.write("," if place else "")
-        out.write("\n    " + json.dumps(row, ensure_ascii=False, allow_nan=False))
+        out.write("\n    " + _as_json(row))
     out.write("\n  ]\n}\n")
+
+
+def _as_json(value: Any, indent: int | None = None) -> str:
+    """JSON that can be written: half of a surrogate pair, which no file can hold, is written out."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return re.sub(r"[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def parse_overrides(pairs: Iterable[str]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ import click
 from ragauge.cli.common import emit_json, json_option, printable
 
 if TYPE_CHECKING:
+    from ragauge.monitor.intake import Rejected
     from ragauge.monitor.settings import LogSettings
 
 #: The environment variable that holds the endpoint's token.
@@ -82,12 +85,10 @@ def ingest(
     files: tuple[Path, ...], log: str | None, config: Path | None, project: str | None, is_feedback: bool,
     rejected: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Take queries from files: JSON lines, a JSON list, or Parquet, under the usual names for fields.
+    """Take queries from files: JSON lines, JSON, Parquet, also gzipped, under the usual names for fields.
 
     Exit 2 when a record was not taken; all others were. Ingesting a file again adds nothing.
     """
-    import json
-
     from ragauge.monitor.ingest import ingest as take
     from ragauge.monitor.intake import Intake
     from ragauge.monitor.redact import redactor
@@ -97,19 +98,17 @@ def ingest(
         redactor(settings.redact), int(settings.server.max_record_kb * 1024), source="file",
         project=project or settings.project,
     )  # fmt: skip
-    results = {str(file): take(place, file, intake, "feedback" if is_feedback else "queries") for file in files}
+    with _told_of(rejected) as told:
+        results = {
+            str(file): take(place, file, intake, "feedback" if is_feedback else "queries", told(str(file)))
+            for file in files
+        }
     n_rejected = sum(result.n_rejected for result in results.values())
-    details = [
-        {"file": file, "line": one.index, "reason": one.reason} | ({"id": one.id} if one.id else {})
-        for file, result in results.items()
-        for one in result.rejected
-    ]
-    if rejected is not None:
-        rejected.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in details), encoding="utf-8")
+    details = [_refusal(file, one) for file, result in results.items() for one in result.rejected]
     if as_json:
         emit_json({
             "log": place, "taken": sum(result.taken for result in results.values()), "n_rejected": n_rejected,
-            "rejected": details,
+            "rejected": details, "n_rejected_left_off": n_rejected - len(details),
         })  # fmt: skip
     else:
         for file, result in results.items():
@@ -119,6 +118,27 @@ def ingest(
         if len(details) > 10 or n_rejected > len(details):
             click.echo(f"  and {n_rejected - min(10, len(details))} more (--rejected FILE lists them)", err=True)
     return 2 if n_rejected else 0
+
+
+def _refusal(file: str, one: Rejected) -> dict[str, Any]:
+    return {"file": file, "line": one.index, "reason": one.reason} | ({"id": one.id} if one.id else {})
+
+
+@contextmanager
+def _told_of(rejected: Path | None) -> Iterator[Callable[[str], Callable[[Rejected], None] | None]]:
+    """For each file, what is to be told of its refused records: each becomes a line of `rejected`."""
+    import json
+
+    from ragauge.errors import StoreError
+
+    if rejected is None:
+        yield lambda file: None
+        return
+    try:
+        with rejected.open("w", encoding="utf-8") as opened:
+            yield lambda file: lambda one: print(json.dumps(_refusal(file, one)), file=opened)
+    except OSError as error:
+        raise StoreError(f"cannot write {rejected}: {error.strerror}") from None
 
 
 @click.command("compact")

@@ -9,6 +9,8 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.requests import Request
 
+from ragauge.monitor.intake import NoRecord
+
 #: A body that takes longer to arrive is not waited for.
 _READ_S = 30.0
 #: Of a body that is too large so much more is read and thrown away: a client that is cut off while it sends does not
@@ -87,8 +89,8 @@ def records_of(body: bytes, media: str, name: str) -> list[Any]:
 
 
 def _line(line: bytes) -> Any:
-    """A line's value; one that is no JSON becomes a text, which is no record, and is refused in its place."""
+    """A line's value; one that is no JSON is refused in its place."""
     try:
         return from_json(line, allow_inf_nan=False)
-    except (ValueError, RecursionError):
-        return "no JSON"
+    except (ValueError, RecursionError) as error:
+        return NoRecord(f"no JSON: {str(error)[:200]}")

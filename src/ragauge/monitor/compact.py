@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -73,13 +74,26 @@ def compact(place: str | Path, *, until: date | None = None, memory: str = "1GB"
                 for folder in day_folders(root, kind):
                     if until is None or date.fromisoformat(folder.name) <= until:
                         _compact_day(connection, kind, folder, done)
-        except OSError as error:
-            raise DiskFull(
-                f"{root} was not compacted: {error.strerror}; every query is kept", hint="Free some space, then repeat."
-            ) from error
+        except _troubles() as error:
+            raise _not_compacted(root, error) from error
         finally:
             shutil.rmtree(spill, ignore_errors=True)
     return done
+
+
+def _troubles() -> tuple[type[Exception], ...]:
+    """What the disk and DuckDB raise."""
+    import duckdb
+
+    return OSError, duckdb.Error
+
+
+def _not_compacted(root: Path, error: Exception) -> StoreError:
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""
+    kind, hint = (DiskFull, "Free some space, then repeat.") if full else (StoreError, "Mend that, then repeat.")
+    return kind(f"{root} was not compacted: {said}{where}; every query is kept", hint=hint)
 
 
 def _compact_day(connection: Any, kind: Kind, folder: Path, done: Compacted) -> None:
@@ -243,14 +257,27 @@ def prune(place: str | Path, *, keep_days: int, today: date, dry_run: bool = Fal
     aside = [path for path in files if _day_within(path.name, before)]
     if not dry_run:
         for path in [*doomed, *root.glob("*/.gone-*"), *root.glob(f"{FOLDER}/*/.gone-*")]:
-            gone = path if path.name.startswith(".gone-") else path.with_name(f".gone-{path.name}")
-            if gone != path:
-                shutil.rmtree(gone, ignore_errors=True)
-                path.replace(gone)
-            shutil.rmtree(gone)
+            _delete(path)
         for path in aside:
-            path.unlink()
+            path.unlink(missing_ok=True)
     return [*doomed, *aside]
+
+
+def _delete(path: Path) -> None:
+    """Delete a folder; somebody else may be at it as well. Raises `StoreError`."""
+    gone = path if path.name.startswith(".gone-") else path.with_name(f".gone-{path.name}")
+    try:
+        if gone != path:
+            shutil.rmtree(gone, ignore_errors=True)
+            path.replace(gone)
+        if gone.is_dir():
+            shutil.rmtree(gone)
+        else:
+            gone.unlink()
+    except FileNotFoundError:  # whoever else prunes was quicker
+        return
+    except OSError as error:
+        raise StoreError(f"{path} could not be deleted: {error.strerror}", hint="Delete it by hand.") from error
 
 
 def _every_day(root: Path) -> list[Path]:

@@ -73,6 +73,13 @@ _AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True)
+class NoRecord:
+    """What stands in a record's place: `reason` says what is wrong with it."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Rejected:
     """One record that was not taken, by its place from 0."""
 
@@ -122,6 +129,8 @@ class Intake:
         return taken
 
     def _one(self, kind: Kind, record: Any, now: datetime) -> tuple[str, str, str]:
+        if isinstance(record, NoRecord):
+            raise ValueError(record.reason)
         if not isinstance(record, Mapping):
             raise ValueError(f"a record is an object, found {type(record).__name__}")
         fields = named(kind, record)

@@ -57,9 +57,9 @@ class Logger:
     redaction and writes them, at most `flush_s` later. Do not change chunks after logging them. Nothing that is given
     raises, except when the `Logger` is made. Safe in threads, in asyncio, and in processes forked at any time.
 
-    What is lost, and counted in `stats()`: calls while the queue is full (`dropped`), what is no query at all or fails
-    in the redaction (`refused`), and on a kill what was not written yet. Over HTTP, what the server does not take
-    waits in `spool` on this disk, also across restarts.
+    What is lost, and counted in `stats()`: calls while the queue is full or after `close` (`dropped`), what is no query
+    at all or fails in the redaction (`refused`), and on a kill what was not written yet. Over HTTP, what the server
+    does not take waits in `spool` on this disk, also across restarts.
     """
 
     def __init__(
@@ -140,6 +140,8 @@ class Logger:
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Wait until everything logged before is written (or in the spool); False when that took too long."""
+        if self._closed:
+            return not self._queue and not self._in_hand
         done = threading.Event()
         self._put(done, always=True)
         self._awake.set()
@@ -184,7 +186,7 @@ class Logger:
 
     def _put(self, entry: Any, *, always: bool = False) -> None:
         try:
-            if len(self._queue) >= self._size and not always:
+            if (self._closed or len(self._queue) >= self._size) and not always:
                 with self._lock:
                     self._counts["dropped"] += 1
                 return

@@ -192,20 +192,27 @@ class Endpoint:
         next_compaction = asyncio.get_running_loop().time() + every_s
         while True:
             await asyncio.sleep(_TICK_S)
-            try:
-                await self.finish_traces()
-                await asyncio.to_thread(self.writer.close_idle, _IDLE_S)
-                if asyncio.get_running_loop().time() >= next_compaction:
-                    next_compaction += every_s
-                    await asyncio.to_thread(self._compact)
-            except RagaugeError as error:
-                self.counts["failures"] += 1
-                _log.warning("%s", error)
+            await self._tried(self.finish_traces())
+            await self._tried(asyncio.to_thread(self.writer.close_idle, _IDLE_S))
+            if asyncio.get_running_loop().time() >= next_compaction:
+                next_compaction += every_s
+                await self._tried(asyncio.to_thread(compact, self.root))
+                if self.settings.keep_days is not None:
+                    await self._tried(asyncio.to_thread(self._prune, self.settings.keep_days))
 
-    def _compact(self) -> None:
-        compact(self.root)
-        if self.settings.keep_days is not None:
-            prune(self.root, keep_days=self.settings.keep_days, today=datetime.now(UTC).date())
+    async def _tried(self, work: Awaitable[Any]) -> None:
+        """Whatever goes wrong with one thing, the others are done, and it is tried again when it is due."""
+        try:
+            await work
+        except RagaugeError as error:
+            self.counts["failures"] += 1
+            _log.warning("%s", error)
+        except Exception:
+            self.counts["failures"] += 1
+            _log.exception("keeping the log in order failed")
+
+    def _prune(self, keep_days: int) -> None:
+        prune(self.root, keep_days=keep_days, today=datetime.now(UTC).date())
 
 
 def create_app(root: Path, settings: LogSettings) -> Starlette:

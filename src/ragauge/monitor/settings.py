@@ -61,4 +61,5 @@ def log_settings(section: Mapping[str, Any]) -> LogSettings:
             near = nearest(str(problem["loc"][-1]), known)
             hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
             raise SettingsError(f"unknown setting {where!r}", hint=hint) from None
-        raise SettingsError(f"setting {where!r}: {problem['msg']} (found {problem['input']!r})") from None
+        found = "" if "token" in problem["loc"] else f" (found {problem['input']!r})"
+        raise SettingsError(f"setting {where!r}: {problem['msg']}{found}") from None

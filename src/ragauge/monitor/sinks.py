@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from pydantic_core import from_json
+
 from ragauge._version import __version__
 from ragauge.errors import StoreError, UsageError
 from ragauge.monitor.layout import KINDS, SEGMENT, Kind, day_folders
@@ -124,11 +126,23 @@ class HttpSink:
             with _held(path) as mine:
                 if not mine:
                     continue
-                for batch in _batches([line.decode("utf-8") for _, _, line in whole_lines(path)]):
+                for batch in _batches(self._sendable(kind, path)):
                     if not self._send(kind, batch):
                         return
                 path.unlink(missing_ok=True)
         self._waiting = any(self._segments())
+
+    def _sendable(self, kind: Kind, path: Path) -> list[str]:
+        """The lines of a segment. What a disk has spoilt is set aside: no server would take it, nor what follows."""
+        good = []
+        for _, _, line in whole_lines(path):
+            try:
+                from_json(line)
+            except ValueError as error:
+                self._set_aside(kind, f"damaged: {str(error)[:200]}", json.dumps(line.decode("utf-8", "replace")))
+            else:
+                good.append(line.decode("utf-8"))
+        return good
 
     def _segments(self) -> Iterator[tuple[Kind, Path]]:
         for kind in KINDS:
@@ -163,13 +177,13 @@ class HttpSink:
 
     def _keep_refused(self, kind: Kind, batch: Sequence[str], answer: dict[str, Any]) -> None:
         refused = [one for one in answer.get("rejected", []) if 0 <= int(one.get("index", -1)) < len(batch)]
-        if not refused:
-            return
-        self.n_refused += len(refused)
+        for one in refused:
+            self._set_aside(kind, str(one.get("reason")), batch[int(one["index"])])
+
+    def _set_aside(self, kind: Kind, reason: str, line: str) -> None:
+        self.n_refused += 1
         with (self._root / "refused.jsonl").open("a", encoding="utf-8") as file:
-            for one in refused:
-                reason = json.dumps(str(one.get("reason")))
-                file.write(f'{{"kind":"{kind}","reason":{reason},"line":{batch[int(one["index"])]}}}\n')
+            file.write(f'{{"kind":"{kind}","reason":{json.dumps(reason)},"line":{line}}}\n')
 
     def _post(self, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
         """The status (0: no answer) and the answer's JSON."""

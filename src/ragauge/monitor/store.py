@@ -27,6 +27,7 @@ from ragauge.monitor.columns import (
 from ragauge.monitor.daily import daily_log
 from ragauge.monitor.layout import (
     DAY,
+    KINDS,
     PARTS_FILE,
     DayFiles,
     Kind,
@@ -226,6 +227,8 @@ class DuckLog:
             except _vanished() as error:  # a compaction took a file away: read on from the new ones
                 if not left:
                     raise self._unreadable(error) from error
+            except _engine() as error:
+                raise self._unreadable(error) from error
             else:
                 return
 
@@ -277,14 +280,40 @@ class DuckLog:
     def _again(self, read: Callable[[], T]) -> T:
         for _ in range(_TRIES - 1):
             with contextlib.suppress(*_vanished()):
-                return read()
+                return self._told(read)
         try:
-            return read()
+            return self._told(read)
         except _vanished() as error:
             raise self._unreadable(error) from error
 
+    def _told(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except _engine() as error:
+            if isinstance(error, (*_vanished(), *_asked_wrongly())):
+                raise
+            raise self._unreadable(error) from error
+
     def _unreadable(self, error: BaseException) -> StoreError:
-        return StoreError(f"the log {self.place} cannot be read: {error}", hint="Is it being copied or deleted?")
+        said = str(error).splitlines()[0]
+        if isinstance(error, _vanished()):
+            return StoreError(f"the log {self.place} cannot be read: {said}", hint="Is it being copied or deleted?")
+        part = None if is_remote(self.place) or "memory" in said.lower() else self._damaged_part()
+        if part is None:
+            return StoreError(f"the log {self.place} cannot be read: {said}")
+        return StoreError(f"{part} is damaged: {said}", hint="Restore it, or move it and its folder out of the log.")
+
+    def _damaged_part(self) -> str | None:
+        """The first Parquet file that cannot be read to its end: DuckDB does not always say which one it was."""
+        for kind in KINDS:
+            for day in self._files(kind, date.min, date.max):
+                for part in day.parts:
+                    try:
+                        whole = f"SELECT hash(t) AS h FROM read_parquet({literal(part)}) t"
+                        self._cursor().execute(f"SELECT count(*) FROM ({whole}) WHERE h = 0").fetchall()
+                    except _engine():
+                        return part
+        return None
 
     def close(self) -> None:
         """Let go of DuckDB."""
@@ -297,6 +326,19 @@ def _vanished() -> tuple[type[Exception], ...]:
     import duckdb
 
     return FileNotFoundError, duckdb.IOException, duckdb.HTTPException
+
+
+def _engine() -> tuple[type[Exception], ...]:
+    import duckdb
+
+    return (duckdb.Error,)
+
+
+def _asked_wrongly() -> tuple[type[Exception], ...]:
+    """What is raised when a query is none: the files have nothing to do with it."""
+    import duckdb
+
+    return duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.ConversionException
 
 
 def rows_sql(kind: Kind, days: Sequence[DayFiles]) -> str:

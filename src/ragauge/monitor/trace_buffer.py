@@ -2,6 +2,7 @@
 
 A trace is whole a moment after its root span came, or when nothing of it came for a while. The file of waiting spans
 is read again at the next start; a trace that had become a query already becomes the same one (its id is the trace's).
+Files of a server that still runs are its own: two may share a folder for a while, as when one takes over.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import secrets
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,6 +21,11 @@ from ragauge.errors import StoreError
 from ragauge.monitor.lenient import plain
 from ragauge.monitor.otlp import Span
 from ragauge.store.jsonl import JsonlWriter, whole_lines
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
 
 FOLDER = "waiting-spans"
 #: After the root, late spans of the same trace are waited for so long; without a root, so long after the last span.
@@ -35,55 +42,83 @@ class _Waiting:
     spans: list[Span] = field(default_factory=list)
     seen: float = 0.0
     root: float | None = None
-    file: Path | None = None
+    files: set[Path] = field(default_factory=set)
 
 
 class TraceBuffer:
-    """The spans of traces that are not whole yet. One process uses a folder."""
+    """The spans of traces that are not whole yet. `write` may be called in another thread, one call at a time."""
 
     def __init__(self, root: Path) -> None:
         self._folder = root / FOLDER
         self._waiting: dict[str, _Waiting] = {}
         self._writer: JsonlWriter | None = None
-        self._old: list[Path] = []
+        #: Files that are not written to any more, each with what locks it.
+        self._old: dict[Path, int] = {}
+        #: Where spans are that are written, or being written, and not held yet.
+        self._under_way: dict[int, Path] = {}
+        self._lock = threading.Lock()
         self._read_again()
 
     def _read_again(self) -> None:
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.jsonl")):
+            lock = _locked(path)
+            if lock is None:
+                continue
             for _, _, line in whole_lines(path):
                 with contextlib.suppress(ValueError, TypeError, KeyError):
                     fields = json.loads(line)
                     fields["events"] = tuple((name, attributes) for name, attributes in fields["events"])
                     self._hold(Span(**fields), path)
-            self._old.append(path)
+            self._old[path] = lock
 
     def write(self, spans: Sequence[Span]) -> None:
         """Put spans on the disk. Raises `StoreError`, `DiskFull`."""
         if not spans:
             return
         lines = [json.dumps(plain(asdict(span)), ensure_ascii=False, separators=(",", ":")) for span in spans]
-        if self._writer is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._writer = JsonlWriter(self._folder / f"{time.time_ns()}-{os.getpid()}-{secrets.token_hex(4)}.jsonl")
-        self._writer.append("\n".join(lines))
+        writer = self._begin(spans)
         try:
-            self._writer.sync(strict=True)
-        except OSError as error:
-            raise StoreError(f"spans may not have reached the disk: {error.strerror}") from error
+            writer.append("\n".join(lines))
+            writer.sync(strict=True)
+        except BaseException as error:
+            with self._lock:
+                for span in spans:
+                    self._under_way.pop(id(span), None)
+            if isinstance(error, OSError):
+                raise StoreError(f"spans may not have reached the disk: {error.strerror}") from error
+            raise
+
+    def _begin(self, spans: Sequence[Span]) -> JsonlWriter:
+        """The file for these spans; it stays until they are held and their traces stored."""
+        with self._lock:
+            if self._writer is not None and self._writer.size > _FILE_BYTES:
+                self._finish(self._writer)
+            if self._writer is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                name = f"{time.time_ns()}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+                self._writer = JsonlWriter(self._folder / name)
+            self._under_way.update((id(span), self._writer.path) for span in spans)
+            return self._writer
+
+    def _finish(self, writer: JsonlWriter) -> None:
+        writer.close()
+        self._writer = None
+        lock = _locked(writer.path)
+        if lock is not None:
+            self._old[writer.path] = lock
 
     def hold(self, spans: Sequence[Span]) -> None:
         """Remember spans that were written."""
-        for span in spans:
-            self._hold(span, self._writer.path if self._writer else None)
-        if self._writer is not None and self._writer.size > _FILE_BYTES:
-            self._old.append(self._writer.path)
-            self._writer.close()
-            self._writer = None
+        with self._lock:
+            for span in spans:
+                self._hold(span, self._under_way.pop(id(span), None))
 
     def _hold(self, span: Span, file: Path | None) -> None:
-        entry = self._waiting.setdefault(span.trace_id, _Waiting(file=file))
+        entry = self._waiting.setdefault(span.trace_id, _Waiting())
+        if file is not None:
+            entry.files.add(file)
         entry.spans.append(span)
         entry.seen = time.monotonic()
         if span.parent_id is None:
@@ -111,21 +146,42 @@ class TraceBuffer:
                 del self._waiting[trace_id]
             elif entry is not None:
                 del entry.spans[: n_spans[trace_id]]
-        needed = {entry.file for entry in self._waiting.values()}
-        for path in [path for path in self._old if path not in needed]:
-            self._old.remove(path)
-            path.unlink(missing_ok=True)
-        if not self._waiting and self._writer is not None:
-            path = self._writer.path
-            self._writer.close()
-            self._writer = None
-            path.unlink(missing_ok=True)
+        with self._lock:
+            needed = {file for entry in self._waiting.values() for file in entry.files}
+            needed |= set(self._under_way.values())
+            if self._writer is not None and self._writer.path not in needed:
+                self._finish(self._writer)
+            for path in self._old.keys() - needed:
+                path.unlink(missing_ok=True)
+                os.close(self._old.pop(path))
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def close(self) -> None:
         """Let go of the file; what waits is read at the next start."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            for lock in self._old.values():
+                os.close(lock)
+            self._old.clear()
+
+
+def _locked(path: Path) -> int | None:
+    """The file, locked; None when somebody else has it, or it is gone."""
+    try:
+        fd = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    if not path.exists():  # whoever had it has just deleted it
+        os.close(fd)
+        return None
+    return fd
