@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragauge.analysis.summarise import summarise
-from ragauge.analysis.thresholds import resolve_thresholds
+from ragauge.analysis.thresholds import Thresholds, resolve_thresholds
 from ragauge.core.judge import Judge
 from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
 from ragauge.core.system import System
@@ -29,6 +29,7 @@ from ragauge.engine.recipe import Own
 from ragauge.engine.run import Made, Options, Silent, Watcher, run_blocking, run_system, score_samples
 from ragauge.engine.settings import RunSettings, Settings
 from ragauge.errors import RunError, SettingsError, UnknownName, UsageError
+from ragauge.registry import load
 from ragauge.report.document import run_document
 from ragauge.report.words import counts, interval, number
 from ragauge.store.rundir import RunDir, find_run
@@ -205,7 +206,7 @@ def make_options(
     dry: bool = False,
 ) -> Options:
     """Settings → options: thresholds resolved, judge made. `dry`: models are not asked, only counted (`forecast`)."""
-    thresholds = resolve_thresholds(settings.thresholds, known_metrics())
+    thresholds = thresholds_of(settings)
     shared = Shared(settings, dry=dry)
     made = judge if judge is not None and not isinstance(judge, str) else make_judge(settings, shared)
     return Options(
@@ -221,6 +222,16 @@ def make_options(
         shared=shared,
         own=Own(judge=None if judge is None or isinstance(judge, str) else judge),
     )
+
+
+def thresholds_of(settings: Settings) -> Thresholds:
+    """The thresholds of settings. `SettingsError` for unknown metrics and values that none can have."""
+
+    def range_of(name: str) -> tuple[float, float]:
+        info = load("metrics", name).info
+        return info.low, info.high
+
+    return resolve_thresholds(settings.thresholds, known_metrics(), range_of)
 
 
 def _run_settings(**given: Any) -> RunSettings:

@@ -323,6 +323,34 @@ def test_an_unchanged_run_with_a_noisy_judge_rarely_fails(tmp_path: Path) -> Non
     assert failed <= 1
 
 
+def test_a_metric_that_applies_to_no_question_before_and_now_is_told_and_not_judged(tmp_path: Path) -> None:
+    """A system that cites nothing has no citation accuracy: an unchanged run of it passes."""
+
+    def run(name: str, cited: Any) -> RunDir:
+        return a_run(
+            tmp_path, {f"q{i:03}": {"faithfulness": 1.0, "citation_accuracy": cited} for i in range(20)}, name=name
+        )
+
+    old = baseline_of(run("old", Reason.NO_CITATIONS))
+    result = judged(run("new", Reason.NO_CITATIONS), old)
+    assert result.verdict == "pass"
+    assert any("not compared: citation_accuracy" in warning for warning in result.warnings)
+    failed = judged(run("failed", Reason.JUDGE_UNAVAILABLE), old, max_error_share=1)
+    assert check(failed, "drop citation_accuracy").verdict == "inconclusive"
+    now = check(judged(run("cites", 1.0), old), "drop citation_accuracy")
+    assert now.verdict == "inconclusive"
+    assert "write the baseline anew" in now.reason
+
+
+def test_a_floor_may_leave_out_the_granularity_and_must_lie_in_the_range(tmp_path: Path) -> None:
+    new = a_run(tmp_path, rows([1.0] * 20, "zero_results"), metrics=[a_metric("zero_results", better="lower")])
+    with pytest.raises(SettingsError, match=r"gate\.floors\.zero_results: 5 is outside"):
+        judged(new, floors={"zero_results": 5})  # per cent: a ceiling that everything stays under
+    recall = a_run(tmp_path, rows([1.0] * 20, "recall@5:doc"), name="recall")
+    assert check(judged(recall, floors={"recall@5": 0.9}), "floor recall@5:doc").verdict == "pass"
+    assert check(judged(recall, floors={"recall@3": 0.9}), "floor recall@3").verdict == "inconclusive"
+
+
 # --- settings
 
 
@@ -333,6 +361,9 @@ def test_settings_are_checked_and_the_nearest_name_is_offered() -> None:
         gate_settings({"drop": {"marg": 0.1}})
     with pytest.raises(SettingsError, match=r"gate\.drop\.margin"):
         gate_settings({"drop": {"margin": 2}})
+    with pytest.raises(SettingsError, match=r"gate\.drop\.margins\.recall"):
+        gate_settings({"drop": {"margins": {"recall": 5}}})
+    assert gate_settings({"drop": {"margins": {"recall@5": 0.1}}}).drop.margin_of("recall@5:doc") == 0.1
     assert gate_settings({"drop": 0.05}).drop.margin == 0.05
     assert gate_settings({"drop": {"margin": 0.05}}, {"drop": {"rule": "point"}}).drop.margin == 0.05
     assert gate_settings({"pass_rate": 0.8}).pass_rate.min == 0.8

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import ragauge
 from ragauge.analysis.thresholds import Threshold, judge_value, resolve_thresholds
 from ragauge.errors import SettingsError, UnknownName
 
@@ -17,6 +18,7 @@ def test_a_number_or_a_mapping_is_laid_over_the_profile_and_exact_keys_win() -> 
     thresholds = resolve_thresholds({"faithfulness": 0.8, "recall@10": {"good": 0.95, "broken": 0.9}})
     assert thresholds.of("faithfulness") == Threshold(good=0.8)
     assert thresholds.of("recall@10").good == 0.95  # type: ignore[union-attr]
+    assert thresholds.of("recall@10:doc").good == 0.95  # type: ignore[union-attr]
     assert thresholds.of("recall@5").good == 0.7  # type: ignore[union-attr]
     assert thresholds.of("nothing") is None
 
@@ -34,6 +36,17 @@ def test_a_number_or_a_mapping_is_laid_over_the_profile_and_exact_keys_win() -> 
 def test_what_cannot_be_a_threshold_is_named(settings: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         resolve_thresholds(settings, frozenset({"faithfulness", "recall"}))
+
+
+@pytest.mark.parametrize("given", [90, -0.1, {"good": 0.9, "broken": 70}])
+def test_a_threshold_that_no_value_can_have_is_refused(given: object) -> None:
+    with pytest.raises(SettingsError, match=r"thresholds\.faithfulness: .* is outside of the metric's range"):
+        resolve_thresholds({"faithfulness": given}, frozenset({"faithfulness"}), lambda _: (0.0, 1.0))
+
+
+def test_thresholds_of_settings_know_the_ranges() -> None:
+    with pytest.raises(SettingsError, match="outside"):
+        ragauge.evaluate([{"question": "Q", "answer": "A"}], judge="none", thresholds={"token_f1": 90})
 
 
 @pytest.mark.parametrize(

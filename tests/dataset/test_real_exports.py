@@ -18,7 +18,7 @@ from ragauge.dataset.importing import read_foreign
 from ragauge.errors import InputError
 
 NAN = float("nan")
-SPANS = [
+SPANS: list[dict[str, Any]] = [
     {"context.trace_id": "t1", "parent_id": None, "span_kind": "CHAIN", "attributes.input.value": "Q?",
      "attributes.output.value": "A"},
     {"context.trace_id": "t1", "parent_id": "s1", "span_kind": "RETRIEVER", "attributes.input.value": "Q?",
@@ -61,7 +61,7 @@ def test_documents_that_cannot_be_read_are_refused_and_not_taken_apart(tmp_path:
         read_foreign([_save(rows, tmp_path / "spans.csv")])
 
 
-LANGFUSE = [
+LANGFUSE: list[dict[str, Any]] = [
     {"id": "t1", "timestamp": "2026-01-05T10:00:00Z", "input": {"question": "Q?", "chat_history": []},
      "output": {"answer": "A"}, "tags": ["prod"], "observations": [
         {"type": "RETRIEVER", "output": [{"page_content": "c1", "metadata": {"source": "a.md"}, "id": None}]},
@@ -75,7 +75,7 @@ LANGFUSE = [
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 @pytest.mark.parametrize("nested", [False, True])
 def test_traces_of_langfuse_with_nested_values_or_their_text(suffix: str, nested: bool, tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = LANGFUSE
+    rows = LANGFUSE
     if not nested:
         rows = [
             {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}

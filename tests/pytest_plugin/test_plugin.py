@@ -47,7 +47,7 @@ def session(folder: Path, *args: str) -> str:
     """The output of `pytest ARGS` in `folder`, with its exit code as last line."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "ragauge.pytest_plugin", "-p", "no:cacheprovider",
-         "-p", "no:ragauge", "--color=no", *args],
+         "-p", "no:ragauge", "-p", "no:langsmith_plugin", "--color=no", *args],  # LangSmith's own loads pydantic
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder), "PYTHONUTF8": "1", "HOME": str(folder)},
     )  # fmt: skip

@@ -10,9 +10,10 @@ from typing import Literal
 from ragauge.analysis.baseline import DECIMALS, Baseline
 from ragauge.analysis.columns import RunTable
 from ragauge.analysis.difference import Pairs, pair, span_of
-from ragauge.analysis.gate_settings import GateSettings, base_name
+from ragauge.analysis.gate_settings import GateSettings, names_of
 from ragauge.analysis.pairing import asks_a_judge, why_not_comparable
 from ragauge.core.metric import MetricInfo
+from ragauge.core.score import Kind, kind_of
 from ragauge.stats.noninferiority import (
     Decision,
     Drop,
@@ -63,23 +64,35 @@ def drop_checks(
     Fails closed: a metric that is missing, was defined otherwise, was judged by another judge or has too few pairs is
     inconclusive. The FAIL decisions are Holm-corrected over all metrics together.
     """
-    found = [_candidate(key, table, baseline, shared, settings, judge_differs) for key in _keys(baseline, settings)]
+    keys = [key for key in _keys(baseline, settings) if not applies_nowhere(key, table, baseline)]
+    found = [_candidate(key, table, baseline, shared, settings, judge_differs) for key in keys]
     candidates = [one for one in found if isinstance(one, _Candidate)]
     decisions = decide([one.drop for one in candidates], alpha=settings.drop.fail_alpha)
     concluded = iter([_concluded(one, what, settings) for one, what in zip(candidates, decisions, strict=True)])
     return [one if isinstance(one, DropCheck) else next(concluded) for one in found]
 
 
+def applies_nowhere(key: str, table: RunTable, baseline: Baseline) -> bool:
+    """Whether a metric has no value in the baseline, and none in the run because it applies to no question.
+
+    A system that cites nothing has no citation accuracy: there is nothing that could have fallen.
+    """
+    column = table.columns.get(key)
+    if key not in baseline.metrics or column is None or column.values or baseline.values_of(key):
+        return False
+    return all(kind_of(reason) is Kind.NOT_APPLICABLE for reason in column.unscored.values())
+
+
 def _keys(baseline: Baseline, settings: GateSettings) -> Iterator[str]:
     drop = settings.drop
     for key, spec in baseline.metrics.items():
-        names = {key, base_name(key)}
+        names = set(names_of(key))
         if names & set(drop.skip) or (drop.metrics and not names & set(drop.metrics)):
             continue
         if spec.info.better != "none":
             yield key
     for name in drop.metrics:
-        if not any(name in (key, base_name(key)) for key in baseline.metrics):
+        if not any(name in names_of(key) for key in baseline.metrics):
             yield name
 
 
@@ -103,6 +116,8 @@ def _candidate(
     now = {item: round(value, DECIMALS) for item, value in column.values.items()}
     pairs = pair(baseline.values_of(key), now, shared, table.clusters if settings.by_document else None)
     n = len(pairs.ids)
+    if not baseline.values_of(key):
+        return unknown("the baseline has no value of it: write the baseline anew", n)
     if n < min(settings.min_questions, max(2, len(baseline.values_of(key)))):
         return unknown(f"only {n} questions were scored in both", n)
     return _measured(key, spec.info, pairs, settings)

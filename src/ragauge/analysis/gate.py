@@ -11,17 +11,17 @@ from typing import Literal
 
 from ragauge.analysis.baseline import Baseline, fingerprint_of
 from ragauge.analysis.columns import RunTable
-from ragauge.analysis.drops import DropCheck, drop_checks
+from ragauge.analysis.drops import DropCheck, applies_nowhere, drop_checks
 from ragauge.analysis.flips import explain_rows
 from ragauge.analysis.gate_result import Check, GateResult, NamedQuestion, Verdict
-from ragauge.analysis.gate_settings import GateSettings, base_name
+from ragauge.analysis.gate_settings import GateSettings, names_of
 from ragauge.analysis.pairing import Pairing, judge_change, pair_items
 from ragauge.analysis.passrate import QuestionCheck, check_questions, read_run
 from ragauge.analysis.summarise import summarise_table
 from ragauge.analysis.thresholds import Thresholds
 from ragauge.core.run import Manifest, MetricResult, Record, Summary
 from ragauge.core.score import Kind, kind_of
-from ragauge.errors import Reason, UsageError, nearest
+from ragauge.errors import Reason, SettingsError, UsageError, nearest
 from ragauge.stats.intervals import proportion_interval
 
 #: Questions named for each failed check.
@@ -146,7 +146,7 @@ def _answers(state: _Gate) -> Iterator[Check]:
 
 def _floors(state: _Gate) -> Iterator[Check]:
     for key, limit in _floor_limits(state):
-        results = [result for name, result in state.summary.metrics.items() if key in (name, base_name(name))]
+        results = [result for name, result in state.summary.metrics.items() if key in names_of(name)]
         if not results:
             known = list(state.summary.metrics)
             near = nearest(key, known)
@@ -159,6 +159,12 @@ def _floors(state: _Gate) -> Iterator[Check]:
                 reason=f"the run has no metric {key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
             )
         for result in results:
+            info = state.table.columns[result.key].spec.info
+            if not info.low <= limit <= info.high:
+                raise SettingsError(
+                    f"gate.floors.{key}: {limit:g} is outside of the metric's range",
+                    hint=f"{result.key} lies between {info.low:g} and {info.high:g}.",
+                )
             yield _floor(state, result, limit)
 
 
@@ -293,6 +299,11 @@ def _against(
     new = sorted(set(state.table.columns) - set(baseline.metrics))
     if new:
         warnings.append(f"Not in the baseline, so not compared: {', '.join(new)}.")
+    nowhere = [key for key in sorted(baseline.metrics) if applies_nowhere(key, state.table, baseline)]
+    if nowhere:
+        warnings.append(
+            f"No question has a value in the baseline or in this run, so not compared: {', '.join(nowhere)}."
+        )
     found = drop_checks(state.table, baseline, pairing.shared, state.settings, judge_differs=change is not None)
     worse: dict[str, set[str]] = {}
     for drop in found:

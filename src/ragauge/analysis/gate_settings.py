@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -21,15 +21,15 @@ class DropSettings(Model):
 
     rule: Literal["confidence", "point"] = "confidence"
     margin: float = Field(default=0.03, gt=0, lt=1)
-    margins: dict[str, float] = Field(default_factory=dict)
+    margins: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     metrics: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     fail_alpha: float = Field(default=0.005, gt=0, lt=0.5)
 
     def margin_of(self, key: str) -> float:
-        """The margin of one metric: its own, else that of its base name, else the common one."""
-        return self.margins.get(key, self.margins.get(base_name(key), self.margin))
+        """The margin of one metric: its own, else that of a shorter name, else the common one."""
+        return next((self.margins[name] for name in names_of(key) if name in self.margins), self.margin)
 
 
 class PassRateSettings(Model):
@@ -78,6 +78,15 @@ class GateSettings(Model):
 def base_name(key: str) -> str:
     """`recall@5:doc` → `recall`."""
     return key.partition("@")[0].partition(":")[0]
+
+
+def names_of(key: str) -> tuple[str, str, str]:
+    """What a metric may be called in settings: its key, the key without granularity, its base name.
+
+    >>> names_of("recall@5:doc")
+    ('recall@5:doc', 'recall@5', 'recall')
+    """
+    return key, key.partition(":")[0], base_name(key)
 
 
 def gate_settings(given: Mapping[str, Any] | None, flags: Mapping[str, Any] | None = None) -> GateSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -23,14 +23,15 @@ class Threshold(Model):
 
 
 class Thresholds(Model):
-    """A profile's name and one threshold for each metric name (without @k and granularity; exact keys win)."""
+    """A profile's name and one threshold for each metric name (recall, recall@5 or recall@5:doc; the longest wins)."""
 
     profile: str = "general"
     metrics: dict[str, Threshold] = Field(default_factory=dict)
 
     def of(self, key: str) -> Threshold | None:
-        """The threshold of a metric key: its own, else that of its base name."""
-        return self.metrics.get(key) or self.metrics.get(parse_metric_key(key)[0])
+        """The threshold of a metric key: its own, else that without granularity, else that of its base name."""
+        names = (key, key.partition(":")[0], parse_metric_key(key)[0])
+        return next((self.metrics[name] for name in names if name in self.metrics), None)
 
     @model_validator(mode="after")
     def _known_profile(self) -> Thresholds:
@@ -77,11 +78,16 @@ PROFILES: dict[str, dict[str, Threshold]] = {
 }
 
 
-def resolve_thresholds(settings: Mapping[str, Any] | None, known: frozenset[str] | None = None) -> Thresholds:
+def resolve_thresholds(
+    settings: Mapping[str, Any] | None,
+    known: frozenset[str] | None = None,
+    range_of: Callable[[str], tuple[float, float]] | None = None,
+) -> Thresholds:
     """The profile that `settings["profile"]` names (default general) with the other entries laid over it.
 
     An entry is a number (`faithfulness: 0.9`, meaning `good`) or a mapping `{good, broken, meaning}`. `known`: the
-    names that may be used. Raises `SettingsError` or `UnknownName`.
+    names that may be used; `range_of`: the least and the greatest value of a metric, which no threshold may leave (90
+    for 0.9 would be reached by nothing, or by everything). Raises `SettingsError` or `UnknownName`.
     """
     given = dict(settings or {})
     profile = given.pop("profile", "general")
@@ -101,7 +107,18 @@ def resolve_thresholds(settings: Mapping[str, Any] | None, known: frozenset[str]
             raise SettingsError(
                 f"thresholds.{key}: {error.errors()[0]['msg']}", hint="Give a number, or {good: 0.9, broken: 0.7}."
             ) from None
+        if range_of is not None:
+            _within(key, metrics[key], range_of(name))
     return Thresholds(profile=profile, metrics=metrics)
+
+
+def _within(key: str, threshold: Threshold, allowed: tuple[float, float]) -> None:
+    low, high = allowed
+    for value in (threshold.good, threshold.broken):
+        if value is not None and not low <= value <= high:
+            raise SettingsError(
+                f"thresholds.{key}: {value:g} is outside of the metric's range", hint=f"Between {low:g} and {high:g}."
+            )
 
 
 def judge_value(value: float, threshold: Threshold | None, better: str) -> Verdict:

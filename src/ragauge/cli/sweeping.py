@@ -10,10 +10,9 @@ from typing import Any, Literal
 from ragauge.analysis.summarise import summarise
 from ragauge.analysis.sweep import CellRun, Confirmation, Options, confirm, read_sweep
 from ragauge.analysis.sweep_table import SweepTable
-from ragauge.analysis.thresholds import resolve_thresholds
+from ragauge.api import thresholds_of
 from ragauge.cli.running import shown_settings
 from ragauge.engine.grid import SweepPlan
-from ragauge.engine.plan import known_metrics
 from ragauge.engine.settings import Settings
 from ragauge.engine.sweep import How, Outcome, SweepWatcher, carry_out_cells, is_complete, start_sweep
 from ragauge.errors import SettingsError
@@ -48,7 +47,7 @@ def how_of(plan: SweepPlan | None, *, workers: int | None, executor: str | None,
 
 
 def _thresholds(settings: Settings) -> dict[str, Any]:
-    return resolve_thresholds(settings.thresholds, known_metrics()).model_dump(mode="json")
+    return thresholds_of(settings).model_dump(mode="json")
 
 
 def sweep_new(plan: SweepPlan, out: Path, how: How, watcher: SweepWatcher, options: Options) -> Swept:

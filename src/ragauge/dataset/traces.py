@@ -56,7 +56,8 @@ def _documents(value: Any, where: str) -> list[Any] | None:
 
 def asked_only(records: Sequence[Record]) -> tuple[list[Record], tuple[str, ...]]:
     """The records that have an input, and a word on those without (traces that failed or never ended)."""
-    kept, without = [], []
+    kept: list[Record] = []
+    without: list[Record] = []
     for one in records:
         asked = any(one.get(name) not in (None, "", {}, []) for name in _ASKED)
         (kept if asked else without).append(one)
