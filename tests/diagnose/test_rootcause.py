@@ -21,8 +21,9 @@ from ragauge.core.sample import (
 from ragauge.core.score import Scored, Unscored, unscored
 from ragauge.core.verdict import Verdict
 from ragauge.diagnose.causes import CAUSES
-from ragauge.diagnose.facts import read_facts, run_facts
+from ragauge.diagnose.facts import read_facts
 from ragauge.diagnose.fixes import FIXES, STEPS
+from ragauge.diagnose.parts import run_facts
 from ragauge.diagnose.rootcause import RowCause, root_cause
 from ragauge.errors import Reason
 
@@ -130,12 +131,12 @@ HALF = QUOTE[:55]
             {"context": (("a#1", NOISE), ("b#1", NOISE), ("c#1", NOISE), ("d#1", "See the menu.")), **DECLINED},
         ),
         ("wrong_label", "fix_labels", {"context": (("other#1", QUOTE), *OTHER), "evidence": "other#1"}),
-        ("wrong_label", "fix_labels", {"correct": 0.0, "context_recall": 0.0}),
+        ("wrong_label", "fix_labels", {"correct": 0.0, "item": {"answer": "Coffee, until noon"}}),
         ("wrong_abstention", "soften_refusal", DECLINED),
         ("answered_unanswerable", "decline_when_absent", {"answerable": False, "correct": 0.0,
                                                           "hallucination_on_unanswerable": 1.0}),
         ("retrieved_unused", "grounding_prompt", {"labels": ("not_mentioned", "not_mentioned"), "correct": 0.0}),
-        ("retrieved_unused", "grounding_prompt", {"evidence": "lunch#1", "correct": 0.0}),
+        ("retrieved_unused", "grounding_prompt", {"evidence": "lunch#1", "correct": 0.0, "answer": "At noon."}),
         ("contradicted", "grounding_prompt", {"labels": ("contradicted",), "correct": 0.0}),
         ("unsupported", "grounding_prompt", {"labels": ("supported", "not_mentioned")}),
         ("miscited", "cite_each_statement", {"citation_accuracy": 0.5}),
@@ -229,6 +230,115 @@ def test_claims_that_stand_in_a_chunk_word_for_word_refute_the_judge() -> None:
     scores = {"faithfulness": Scored(value=0.0, verdicts=(verdict,))}
     found = cause_of(record.model_copy(update={"scores": scores}))
     assert found.cause == "judge_disagreement"
+
+
+FOREIGN = {"answer": "Coffee, until noon in the canteen"}
+SOME = {"answer": "UDP 8125, and coffee until noon in the canteen"}
+
+
+def recalled(value: float, *evidence: str) -> Scored:
+    return Scored(value=value, verdicts=tuple(Verdict(id="c", label="supported", evidence=one) for one in evidence))
+
+
+def with_scores(record: Record, **scores: Scored) -> Record:
+    return record.model_copy(update={"scores": {**record.scores, **scores}})
+
+
+def test_a_reference_of_another_question_is_seen_in_its_words_whatever_the_judge_says() -> None:
+    """It stands in another chunk, so a judge finds it in the context; not in the labelled passage."""
+    record = a_record(correct=0.0, item=FOREIGN, completeness=0.0)
+    assert cause_of(with_scores(record, context_recall=recalled(1.0, "lunch#1"))).cause == "wrong_label"
+    mine = a_record(correct=0.0, completeness=0.0)
+    assert cause_of(with_scores(mine, context_recall=recalled(0.0))).cause == "wrong_despite_evidence"
+
+
+def test_where_words_do_not_say_whose_a_reference_is_the_judge_does() -> None:
+    record = a_record(correct=0.0, item=SOME, completeness=0.0)
+    assert cause_of(with_scores(record, context_recall=recalled(1.0, "lunch#1"))).cause == "wrong_label"
+    assert cause_of(with_scores(record, context_recall=recalled(1.0, "agent#1"))).cause == "wrong_despite_evidence"
+    assert cause_of(record).cause == "wrong_despite_evidence"
+
+
+def test_a_yes_belongs_to_every_passage() -> None:
+    assert cause_of(a_record(correct=0.0, item={"answer": "Yes"})).cause == "wrong_despite_evidence"
+
+
+def test_evidence_of_another_question_is_seen_even_when_the_judge_errs() -> None:
+    lunch = (EvidenceGroup(any=(Evidence(document="lunch", quote=NOISE),)),)
+    labels = Labels(chunks={"lunch#1": 1}, documents={"lunch": 1}, groups=(("lunch#1",),))
+    made: dict[str, Any] = {
+        "context": (("agent#1", QUOTE), ("x#1", "Nothing of either.")), "gold": labels,
+        "item": {"evidence": lunch}, "answer": QUOTE[:59] + " on every network interface.",
+    }  # fmt: skip
+    found = cause_of(a_record(**made, correct=0.0))
+    assert (found.cause, found.certainty) == ("wrong_label", "clear")
+    assert "hardly a word of it in the labelled passage" in found.evidence[-1]
+    # Not scored on faithfulness: that the answer stands in a retrieved chunk is enough.
+    assert cause_of(a_record(**made | {"answer": QUOTE}, correct=1.0, labels=None)).cause == "wrong_label"
+
+
+def two_parts(answer: str, *retrieved: tuple[str, str], **more: Any) -> Record:
+    key = "Keys are rotated every ninety days by the agent."
+    groups = tuple(
+        EvidenceGroup(any=(Evidence(document=name, quote=quote),)) for name, quote in (("agent", QUOTE), ("key", key))
+    )
+    labels = Labels(
+        chunks={"agent#1": 1, "key#1": 1}, documents={"agent": 1, "key": 1}, groups=(("agent#1",), ("key#1",))
+    )
+    item = {"evidence": groups, "answer": "UDP port 8125 on every interface; keys are rotated every ninety days"}
+    return a_record(context=retrieved, answer=answer, gold=labels, item=item, **more)
+
+
+def test_a_right_answer_with_one_passage_of_two_is_no_wrong_label() -> None:
+    record = two_parts(QUOTE, ("agent#1", QUOTE), ("lunch#1", NOISE), correct=1.0)
+    assert cause_of(record).cause == "multi_hop_part_missing"
+
+
+def test_an_answer_that_says_one_passage_of_two_is_incomplete_though_it_is_judged_wrong() -> None:
+    both = (("agent#1", QUOTE), ("key#1", "Keys are rotated every ninety days by the agent."))
+    found = cause_of(two_parts(QUOTE, *both, correct=0.0, completeness=0.0))
+    assert (found.cause, found.certainty) == ("incomplete", "likely")
+    assert "1 of 2 needed passages" in found.evidence[0]
+    assert cause_of(two_parts("Other.", *both, correct=0.0, completeness=0.0)).cause == "wrong_despite_evidence"
+
+
+def test_what_rests_on_an_outdated_copy_is_stale_though_it_is_judged_right() -> None:
+    record = a_record(
+        context=(("old#1", STALE), ("agent#1", QUOTE)), answer=STALE, evidence="old#1", correct=1.0, completeness=0.0
+    )
+    assert cause_of(record).cause == "stale_duplicate"
+
+
+BY_DOCUMENT: dict[str, Any] = {
+    "context": (("agent#2", NOISE), *OTHER), "gold": Labels(documents={"agent": 1}),
+    **DECLINED, "item": {"evidence": None, "keywords": None},
+}  # fmt: skip
+
+
+def test_where_a_document_is_labelled_a_refusal_is_believed_if_anything_agrees_with_it() -> None:
+    """Words of the reference that are nowhere; a judge that finds too little; else it could have answered."""
+    found = cause_of(a_record(**BY_DOCUMENT, context_recall=1.0, context_sufficiency=1.0))
+    assert (found.cause, found.certainty) == ("label_too_coarse", "likely")
+    assert "hold 0% of what the reference says" in found.evidence[0]
+    there = BY_DOCUMENT | {"context": (("agent#1", QUOTE), *OTHER)}
+    assert cause_of(a_record(**there, context_recall=1.0, context_sufficiency=0.0)).cause == "label_too_coarse"
+    assert cause_of(a_record(**there, context_recall=1.0, context_sufficiency=1.0)).cause == "wrong_abstention"
+
+
+def test_an_answer_from_the_whole_document_settles_whether_its_passage_was_missing() -> None:
+    record = a_record(**BY_DOCUMENT)
+    found = cause_of(record, gold_context=tried("gold_context", 1.0))
+    assert (found.cause, found.certainty) == ("label_too_coarse", "clear")
+    again = tried("gold_context", 0.0, response=Response(answer="I don't know.", abstained=True))
+    assert cause_of(record, gold_context=again).cause == "wrong_abstention"
+
+
+def test_chunks_that_share_words_with_the_passage_are_no_cut_and_one_that_ends_in_it_is() -> None:
+    shares = "It is open on every network interface of the agent, unless agent.port says otherwise, UDP is used."
+    found = cause_of(a_record(context=(("agent#2", shares), *OTHER), **DECLINED))
+    assert found.cause == "chunk_missing"
+    for text in (f"# Ports\n\nFirst. {QUOTE[:41]}", f"# Ports\n\n{QUOTE[41:]} After that."):
+        assert cause_of(a_record(context=(("agent#2", text), *OTHER), **DECLINED)).cause == "answer_cut"
 
 
 def test_every_cause_has_a_fix_and_every_fix_a_step() -> None:

@@ -73,6 +73,20 @@ def test_the_gold_context_is_the_chunk_that_holds_the_quote_else_the_quote() -> 
     assert gold_context(record.sample.item, record, corpus).ids == ["g1"]
 
 
+def test_where_documents_are_labelled_the_gold_context_is_all_of_them_as_far_as_they_fit() -> None:
+    record = a_record("a")
+    item = record.sample.item.model_copy(update={"evidence": None})
+    sample = record.sample.model_copy(update={"item": item, "labels": Labels(documents={"g": 1, "h": 0})})
+    record = record.model_copy(update={"sample": sample})
+    corpus = CorpusIndex.from_chunks(
+        [Chunk(id=f"{name}{n}", document=name, text=name) for n in (1, 2) for name in "gh"]
+    )
+    assert gold_context(item, record, corpus).ids == ["g1", "g2"]
+    long = CorpusIndex.from_chunks([Chunk(id="g1", document="g", text="word " * 9000)])
+    found = asyncio.run(attempt(Trial(Echo("a"), corpus=long), record, "gold_context"))
+    assert found.error == "the labelled documents have 45000 characters, too many for one context"
+
+
 def test_another_order_is_another_order_and_always_the_same() -> None:
     one = shuffled(context("a", "b", "c", "d"), "seed")
     assert sorted(one.ids) == ["a", "b", "c", "d"]

@@ -19,6 +19,7 @@ WHOLE = {
         "The answer cannot be determined from the provided context.", "No relevant information was found.",
         "I'm not sure.", "This is not mentioned in the provided context.", "None of the documents mention a price.",
         "Unfortunately, the given passages do not specify the release date. If you have more context, let me know!",
+        "Unfortunately, the documents I was given do not contain an answer to that.", "The passages we have do not say who won.",
         "I'm sorry, but the context doesn't provide this. You may want to check the official documentation.",
     ],
     "de": ["Das weiß ich leider nicht.", "Die Dokumentation enthält keine Angaben dazu.", "Ich kann diese Frage anhand der Dokumente nicht beantworten.",

@@ -95,7 +95,8 @@ class Seeded:
         else:
             response = Response(context=context)
         generated: Generated = await self.world.generator.generate(question, context)
-        return response.model_copy(update={"answer": generated.answer, "abstained": generated.abstained})
+        abstained = None if getattr(self.world.generator, "silent", False) else generated.abstained
+        return response.model_copy(update={"answer": generated.answer, "abstained": abstained})
 
     def _kept(self, question: Question, chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
         assert self.world.keep is not None

@@ -30,6 +30,11 @@ class Counterfactual(Model):
     error: str | None = None
     details: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def declined(self) -> bool:
+        """Whether the system declined to answer, by its own word or by what was scored."""
+        return bool(self.response.abstained) or self.value("wrong_abstention") == 1 or self.value("abstention") == 0
+
     def value(self, name: str) -> float | None:
         """The value of the first metric with this bare name, if it was scored."""
         for key, score in self.scores.items():

@@ -13,8 +13,9 @@ from ragauge.core.counterfactual import Counterfactual
 from ragauge.core.model import Model
 from ragauge.core.run import Estimate, Manifest, Record
 from ragauge.diagnose.causes import CAUSES
-from ragauge.diagnose.facts import Facts, read_facts, run_facts
+from ragauge.diagnose.facts import Facts, read_facts
 from ragauge.diagnose.fixes import FIXES, STEPS
+from ragauge.diagnose.parts import run_facts
 from ragauge.diagnose.rootcause import RowCause, judged, root_cause
 from ragauge.stats.intervals import proportion_interval
 from ragauge.stats.paired import mcnemar_midp

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ragauge.text.normalise import normalise
-from ragauge.text.tokens import content_words, words
+from ragauge.text.tokens import content_words, stem, words
 
 #: Words in a row that must match, so that common words alone cover nothing.
 SHINGLE = 3
@@ -14,6 +14,12 @@ SHINGLE = 3
 SAME = 0.8
 #: A chunk with fewer content words than this says nothing.
 FEW_WORDS = 8
+#: An edge of a chunk cuts a quote off after this many of its words at the least: fewer stand there by chance.
+EDGE = 3
+#: Paragraphs of a chunk at whose start a quote can go on: headings may stand before it.
+HEADINGS = 4
+#: Answers that no passage says in so many words.
+YES_NO = frozenset({"ye", "yes", "no", "true", "fals", "false"})
 #: Texts are looked at up to here: a chunk is a passage, whatever somebody put into the index.
 MOST = 20_000
 
@@ -86,3 +92,50 @@ def says_nothing(text: str) -> bool:
     if len(found) < FEW_WORDS:
         return True
     return len(found) >= 3 * FEW_WORDS and len(set(found)) / len(found) < 0.3
+
+
+@lru_cache(maxsize=4096)
+def stems(text: str) -> frozenset[str]:
+    """The words of a text as stems, stop words left out."""
+    return frozenset(stem(word) for word in content_words(text[:MOST]))
+
+
+def told(statement: str, question: str, texts: Iterable[str]) -> float | None:
+    """The share of what a statement says beyond the question that stands in `texts` (0 to 1): distinct stems, without
+    stop words, the question's own words, yes and no. None when it says nothing beyond them.
+
+    A reference and the passage that it was written from share most of these words, a reference and another passage
+    hardly any: docs/explanation/diagnosis.md has the numbers.
+
+    >>> told("UDP port 8125", "On which port does it listen?", ["It listens on 8125, over TCP."])
+    0.5
+    """
+    beyond = stems(statement) - stems(question) - YES_NO
+    if not beyond:
+        return None
+    held = frozenset().union(*(stems(text) for text in texts))
+    return len(beyond & held) / len(beyond)
+
+
+def cut_off(quote: str, text: str) -> float:
+    """How much of a quote (0 to 1) stands at an edge of a text that cuts it off: its beginning at the text's end, or
+    its end at the beginning of one of the text's first paragraphs. The word that the cut goes through may be torn.
+
+    >>> cut_off("the agent listens on port 8125 by default", "As said: the agent listens on port 81")
+    0.625
+    """
+    asked, found = tokens(quote), tokens(text)
+    best = max(_joined(found, asked), _joined(found[:-1], asked))
+    lines = text[:MOST].split("\n")
+    for start in range(min(HEADINGS, len(lines))):
+        found = tokens("\n".join(lines[start:]))
+        best = max(best, _joined(asked, found), _joined(asked, found[1:]))
+    return best / len(asked) if EDGE <= best < len(asked) else 0.0
+
+
+def _joined(left: Sequence[str], right: Sequence[str]) -> int:
+    """The most words that `left` ends and `right` begins with."""
+    for size in range(min(len(left), len(right)), 0, -1):
+        if left[-size] == right[0] and left[-size:] == right[:size]:
+            return size
+    return 0

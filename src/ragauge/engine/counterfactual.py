@@ -40,6 +40,9 @@ FILE = "counterfactuals.jsonl"
 SCORED = ("correctness", "faithfulness", "abstention", "wrong_abstention", "keyword_hits", "exact_match")
 CONDITIONS: tuple[Condition, ...] = ("gold_context", "more_k", "shuffled", "quote_query")
 
+#: A document that is given whole is no longer than this: some 10 000 tokens, which every model takes.
+MOST_CHARACTERS = 40_000
+
 Told = Callable[[Counterfactual, int, int], None]
 Key = tuple[str, int]
 
@@ -191,7 +194,10 @@ async def _quotes(trial: Trial, record: Record) -> tuple[Response, tuple[bool, .
 
 
 def gold_context(item: GoldenItem, record: Record, corpus: CorpusIndex | None) -> RetrievedContext:
-    """The first alternative of every needed passage: its chunk where one holds all of it, else the quote itself."""
+    """The first alternative of every needed passage: its chunk where one holds all of it, else the quote itself.
+
+    Where only documents are labelled: all of their chunks, as far as they fit (`MOST_CHARACTERS`).
+    """
     chunks: list[RetrievedChunk] = []
     retrieved = {chunk.id: chunk for chunk in record.sample.response.context or ()}
     for number, group in enumerate(item.evidence or (), start=1):
@@ -213,12 +219,24 @@ def gold_context(item: GoldenItem, record: Record, corpus: CorpusIndex | None) -
             text, document = (known.text, known.document) if known else (one.text, one.document) if one else ("", None)
             if grade > 0 and text:
                 chunks.append(RetrievedChunk(id=name, document=document, text=text, rank=1))
+    if not chunks and corpus is not None and record.sample.labels.chunks is None:
+        chunks = _whole(record.sample.labels, corpus)
     if not chunks:
         raise _NotPossible("no gold passage with its text is known")
     unique = list({chunk.id: chunk for chunk in chunks}.values())
     return RetrievedContext(
         chunks=tuple(chunk.model_copy(update={"rank": rank}) for rank, chunk in enumerate(unique, start=1))
     )
+
+
+def _whole(labels: Labels, corpus: CorpusIndex) -> list[RetrievedChunk]:
+    """The labelled documents from their first chunk to their last."""
+    names = [name for name, grade in (labels.documents or {}).items() if grade > 0]
+    found = [chunk for name in names for chunk in corpus.by_document.get(name, ())]
+    n_characters = sum(len(chunk.text) for chunk in found)
+    if n_characters > MOST_CHARACTERS:
+        raise _NotPossible(f"the labelled documents have {n_characters} characters, too many for one context")
+    return [RetrievedChunk(id=c.id, document=c.document, text=c.text, rank=1) for c in found if c.text]
 
 
 def shuffled(context: RetrievedContext | None, seed: str) -> RetrievedContext:

@@ -20,6 +20,11 @@ _EN_MARKED = (
     r"(?:the|this|these|those|your)\s(?:(?:provided|given|retrieved|supplied|available|above)\s"
     r"(?:\w+\s)?(?:texts?|information|articles?|pages?|data|sections?|content|docs)|docs)"
 )
+#: "the documents I was given", "the context that you provided"
+_EN_HANDED = (
+    r"(?:that\s|which\s)?(?:i|we|you)(?:\s(?:was|were|am|are|have|had)|'ve)?(?:\sbeen)?\s"
+    r"(?:given|shown|provided(?:\swith)?|supplied(?:\swith)?|gave|retrieved|received|found|have|see|can\ssee)"
+)
 _EN_NOT = r"(?:do(?:es)?\s(?:not|n't)|don't|doesn't|did\snot|didn't)"
 _EN_TELL = (
     r"(?:contain|say|mention|provide|include|specify|state|give|have|cover|answer|address|discuss|describe|explain|"
@@ -39,7 +44,7 @@ PHRASES: dict[str, dict[str, tuple[str, ...]]] = {
             r"(?:information|context|data|access|details?|knowledge|answer|documentation|evidence)\b",
             r"\b(?:i|we)\shave\s(?:no|insufficient)\s(?:\w+\s){0,2}?(?:information|context|data|details?|knowledge|answer|idea)\b",
             r"\b(?:i'm|i\sam|we're|we\sare)\snot\s(?:\w+\s)?(?:sure|certain|aware)\b",
-            rf"\b{_EN_SOURCE}\s(?:\w+\s)?{_EN_NOT}\s(?:\w+\s)?{_EN_TELL}\b",
+            rf"\b{_EN_SOURCE}\s(?:{_EN_HANDED}\s)?(?:\w+\s)?{_EN_NOT}\s(?:\w+\s)?{_EN_TELL}\b",
             rf"\b{_EN_MARKED}\s(?:\w+\s)?{_EN_NOT}\s(?:\w+\s)?{_EN_TELL}\b",
             rf"\bnone\sof\s{_EN_SOURCE}\s(?:contains?|mentions?|provides?|answers?|address(?:es)?|specif(?:y|ies)|says?|states?)\b",
             rf"\b{_EN_SOURCE}\s(?:contains?|has|have|provides?|gives?|offers?|makes?)\sno\s(?:\w+\s){{0,2}}?"
