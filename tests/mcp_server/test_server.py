@@ -94,6 +94,39 @@ def test_an_agent_reads_runs_and_checks_answers_over_stdio(folder: Path) -> None
     assert sorted(path for path in folder.rglob("*")) == before
 
 
+def test_what_is_left_off_is_said(folder: Path, tmp_path: Path) -> None:
+    from ragauge.mcp_server.bounded import KEYS, NAME, numbers
+    from ragauge.mcp_server.reading import Reading
+
+    config = folder / "ragauge.yaml"
+    chunks = [{"id": f"c{n}", "document": "a.md", "text": f"Part {n} says nothing of it."} for n in range(27)]
+    rows = [
+        {"id": f"q{n}", "question": f"How deep is part {n}?", "reference": "4.", "answer": f"`--wrong-{n}` sets it.",
+         "contexts": chunks, "chunks": ["c0"]}
+        for n in range(45)
+    ]  # fmt: skip
+    better = [{**row, "answer": "Part 1 says nothing of it."} for row in rows]
+    for name, given in (("worse", rows), ("better", better)):
+        settings = load_settings(config, {"run.name": name})
+        api.score(given, api.make_options(settings, tmp_path / "runs", "score", name))
+    reading = Reading(tmp_path / "runs")
+    text, failures = reading.failures("worse", 50)
+    assert len(failures["failures"]) + failures["failures_left_off"] == failures["n_failing"]
+    assert failures["failures_left_off"] > 0
+    assert f"and {failures['failures_left_off']} more failing rows" in text
+    text, row = reading.row("q1", "worse")
+    assert "first 5 of 27 chunks" in text
+    assert len(row["contexts"]) + row["contexts_left_off"] == 27
+    _, compared = reading.compare("worse", "better")
+    cut = [ways for ways in compared["flips"].values() if len(ways["better"]) == 20]
+    assert cut
+    assert all(ways["better_left_off"] > 0 for ways in cut)
+    long = "n" * NAME
+    named = numbers({f"{long}{n}": n for n in range(KEYS + 5)})
+    assert named["keys_left_off"] == 5
+    assert sorted(value for name, value in named.items() if name.startswith("n")) == list(range(KEYS))
+
+
 def test_results_are_bounded(folder: Path, tmp_path: Path) -> None:
     from ragauge.mcp_server.reading import Reading
 

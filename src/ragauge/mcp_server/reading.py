@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from ragauge.errors import InputError, SettingsError, UnknownName
 from ragauge.mcp_server.bounded import ITEMS, MOST_ANSWER, MOST_CHUNKS, line, numbers, quoted, short
 
 Answer = tuple[str, dict[str, Any]]
+#: So many findings, pieces of advice and chunks stand in the short texts.
+N_FINDINGS, N_ADVICE, N_CHUNKS = 2, 3, 5
 
 
 @dataclass
@@ -43,7 +45,8 @@ class Reading:
                 e = result.estimate
                 span = f" ({e.low:.3f}–{e.high:.3f})" if e.low is not None and e.high is not None else ""
                 lines.append(f"{key}: {e.value:.3f}{span}, n {e.n}")
-        lines += [f"diagnosis: {one.diagnosis} ({one.certainty})" for one in findings[:2]]
+        lines += [f"diagnosis: {one.diagnosis} ({one.certainty})" for one in findings[:N_FINDINGS]]
+        lines += _more(len(findings) - N_FINDINGS, "findings in the document")
         return "\n".join(lines), numbers(document)
 
     def failures(self, run: str | None, limit: int) -> Answer:
@@ -55,7 +58,7 @@ class Reading:
 
         opened = find_run(run, self.base)
         found = diagnose_rows(opened.manifest, opened.records, read_counterfactuals(opened.path))
-        advice = [{"do": one.do, "for": one.n, "causes": one.causes, "check": one.check} for one in found.advice[:5]]
+        advice = [{"do": one.do, "for": one.n, "causes": one.causes, "check": one.check} for one in found.advice]
         first = {cause: one.do for one in reversed(found.advice) for cause in one.causes}
         rows: list[dict[str, Any]] = [
             {
@@ -67,11 +70,14 @@ class Reading:
         ]  # fmt: skip
         titles = {row["cause"]: CAUSES[row["cause"]].title for row in rows if row["cause"] in CAUSES}
         head = f"run {opened.path.name}: {found.n_failing} of {found.n_judged} rows fail"
-        lines = [head, *(f"try: {one['do']} (for {one['for']} rows)" for one in advice[:3])]
+        lines = [head, *(f"try: {one['do']} (for {one['for']} rows)" for one in advice[:N_ADVICE])]
+        lines += _more(len(advice) - N_ADVICE, "pieces of advice in the document")
         lines += [f"{line(row['id'], 60)}: {titles.get(row['cause'], row['cause'])}" for row in rows]
+        n_left = len(found.rows) - len(rows)
+        lines += _more(n_left, f"failing rows (`limit` is at most {ITEMS}; `ragauge diagnose` lists all)")
         text = "\n".join([*lines, quoted([(f"question {n}", row["question"]) for n, row in enumerate(rows, 1)])])
         return text, {"run": opened.path.name, "n_failing": found.n_failing, "n_judged": found.n_judged,
-                      "advice": numbers(advice), "failures": rows}  # fmt: skip
+                      **numbers({"advice": advice}), "failures": rows, "failures_left_off": n_left}  # fmt: skip
 
     def row(self, item: str, run: str | None) -> Answer:
         """One question of a run: answer, chunks, every score with its verdicts."""
@@ -79,19 +85,21 @@ class Reading:
         from ragauge.store.rundir import find_run
 
         opened = find_run(run, self.base)
-        known: dict[str, Record] = {}
-        for record in opened.records():
-            known.setdefault(record.sample.item.id, record)
-        if item not in known:
+        record, n_repeats, known = _row_of(opened.records(), item)
+        if record is None:
             raise UnknownName("row in this run", item, known)
-        record = known[item]
         response = record.sample.response
-        chunks = response.context.chunks[:5] if response.context is not None else ()
+        every = response.context.chunks if response.context is not None else ()
+        chunks = every[:N_CHUNKS]
         pieces = [("question", record.sample.item.question), ("answer", response.answer),
                   ("reference", record.sample.item.answer), *(("chunk", chunk.text) for chunk in chunks)]  # fmt: skip
         ids = ", ".join(line(chunk.id, 60) for chunk in chunks)
-        text = f"row {line(item, 60)} of {opened.path.name}; first chunks: {ids or 'none'}\n{quoted(pieces)}"
-        return text, {"run": opened.path.name, **numbers(row_document(record))}
+        of = f"; the first of {n_repeats} repeats" if n_repeats > 1 else ""
+        shown = (
+            f"chunks: {ids or 'none'}" if len(every) <= N_CHUNKS else f"first {N_CHUNKS} of {len(every)} chunks: {ids}"
+        )
+        text = f"row {line(item, 60)} of {opened.path.name}{of}; {shown}\n{quoted(pieces)}"
+        return text, {"run": opened.path.name, "n_repeats": n_repeats, **numbers(row_document(record))}
 
     def compare(self, base: str, new: str) -> Answer:
         """Two runs question by question: differences, intervals, verdicts, flips."""
@@ -106,10 +114,13 @@ class Reading:
 
     async def search(self, question: str, k: int) -> Answer:
         """What the configured system retrieves for a question now."""
-        chunks = (await self._retrieved(question))[: max(1, min(k, ITEMS))]
+        every = (await self._retrieved(question))[: max(1, k)]
+        chunks = every[:ITEMS]
         found = [{"id": c.id, "document": c.document, "score": c.score, "text": short(c.text)} for c in chunks]
         head = f"{len(found)} chunks: " + ", ".join(line(one.id, 60) for one in chunks)
-        return f"{head}\n{quoted([('chunk', one.text) for one in chunks])}", {"chunks": found}
+        n_left = len(every) - len(chunks)
+        text = "\n".join([head, *_more(n_left, "chunks"), quoted([("chunk", one.text) for one in chunks])])
+        return text, {"chunks": found, "chunks_left_off": n_left}
 
     async def faithfulness(self, answer: str, chunks: Sequence[str] | None, question: str | None) -> Answer:
         """Each claim of an answer against chunks: those given, or those that the configured system finds."""
@@ -134,8 +145,10 @@ class Reading:
         ]  # fmt: skip
         score = n_good / len(verdicts) if verdicts else None
         head = "no claim to check" if score is None else f"{n_good} of {len(verdicts)} claims supported"
-        bad = [row for row in rows if row["label"] != "supported"][:ITEMS]
+        every = [row for row in rows if row["label"] != "supported"]
+        bad = every[:ITEMS]
         lines = [head, *(f"{row['label']}: {line(str(row['reason']), 200)}" for row in bad)]
+        lines += _more(len(every) - ITEMS, "claims that are not supported")
         text = "\n".join([*lines, quoted([("claim", row["claim"]) for row in bad])])
         return text, {"faithfulness": score, "n_claims": len(verdicts), "judge": judge.info().name,
                       "checked_against": "given chunks" if chunks is not None else [c.id for c in shown],
@@ -167,6 +180,21 @@ class Reading:
 
         response = await self._system.respond(Question(id="mcp", text=question))
         return list((response.context or RetrievedContext()).with_text)
+
+
+def _more(n: int, what: str) -> list[str]:
+    """A line that says how much was left off, if anything was."""
+    return [f"and {n} more {what}"] if n > 0 else []
+
+
+def _row_of(records: Iterable[Record], item: str) -> tuple[Record | None, int, dict[str, None]]:
+    """The first record of an item, how many there are of it, and every item's id."""
+    found, n, known = None, 0, {}
+    for record in records:
+        known[record.sample.item.id] = None
+        if record.sample.item.id == item:
+            found, n = found or record, n + 1
+    return found, n, known
 
 
 def _judge_name(manifest: Any) -> str:
