@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragauge.analysis.judge_votes import Votes
+from ragauge.analysis.label_names import LabelNames
 from ragauge.core.metric import MetricSpec
 from ragauge.core.run import Manifest, Record
 from ragauge.core.sample import Usage
@@ -76,6 +77,7 @@ class RunTable:
     n_warnings: int = 0
     usage: dict[str, Usage] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
+    names: LabelNames = field(default_factory=LabelNames)
 
     def clusters_of(self, column: Column) -> list[str]:
         """The cluster of each scored item, in the order of `column.values`."""
@@ -109,6 +111,7 @@ def _add(table: RunTable, record: Record) -> None:
         table.verified[item_id] = sample.item.verified
     if record.error:
         table.errors[item_id] = record.error
+    table.names.add(record)
     for key, column in table.columns.items():
         score = record.scores.get(key)
         if score is not None:

@@ -15,6 +15,8 @@ from ragauge.stats.intervals import mean_interval
 
 #: How many of the worst rows of a metric a summary names.
 N_WORST = 5
+#: How many different messages of failed rows a summary holds.
+N_MESSAGES = 3
 
 
 def summarise(manifest: Manifest, records: Iterable[Record]) -> Summary:
@@ -31,6 +33,8 @@ def summarise_table(table: RunTable) -> Summary:
     metrics = {key: _result(table, column, thresholds.of(key)) for key, column in table.columns.items()}
     judging = table.votes.overall()
     said = (
+        _failed_note(table),
+        table.names.note(),
         _blank_note(table),
         _unknown_note(table),
         votes_note(manifest.judge, judging),
@@ -51,6 +55,17 @@ def summarise_table(table: RunTable) -> Summary:
         complete=n_expected is None or table.n_rows >= n_expected * manifest.repeats,
         notes=tuple(line for line in said if line is not None),
     )
+
+
+def _failed_note(table: RunTable) -> str | None:
+    """What the failed rows say, the most frequent first."""
+    if not table.errors:
+        return None
+    messages = Counter(one if len(one) <= 200 else f"{one[:199]}…" for one in table.errors.values())
+    common = messages.most_common(N_MESSAGES)
+    said = "; ".join(f"{message} ({n} times)" if n > 1 else message for message, n in common)
+    more = len(messages) - len(common)
+    return f"{len(table.errors)} of {len(table.ids)} questions failed: {said}" + (f"; and {more} more" if more else "")
 
 
 def _blank_note(table: RunTable) -> str | None:

@@ -12,7 +12,7 @@ from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
 from ragauge.core.score import Scored, Unscored
 from ragauge.report import markdown
 from ragauge.report.document import row_document, run_document
-from ragauge.report.words import count, counts, duration_ms, interval, number, threshold
+from ragauge.report.words import by_reason, count, counts, duration_ms, interval, number, threshold
 from ragauge.stats.intervals import SAMPLING_ONLY
 
 _MARK = {"good": "✓", "below": "·", "broken": "✗", "none": ""}
@@ -152,8 +152,8 @@ def _under(manifest: Manifest, summary: Summary) -> Iterator[str]:
     if summary.latency_ms:
         times = (f"{name.replace('_', ' ')} {duration_ms(value)}" for name, value in summary.latency_ms.items())
         yield f"Latency: {', '.join(times)}."
-    for key, why in manifest.skipped_metrics.items():
-        yield f"Not computed: `{key}`: {t(why)}."
+    for why, keys in by_reason(manifest.skipped_metrics).items():
+        yield f"Not computed: {', '.join(f'`{key}`' for key in keys)}: {t(why)}."
     for note in (*manifest.notes, *summary.notes):
         yield t(note, 400)
     yield f"_{SAMPLING_ONLY}_"

@@ -14,7 +14,7 @@ from rich.text import Text
 from ragauge.analysis.rowcheck import RowCheck
 from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
 from ragauge.core.sample import Usage
-from ragauge.report.words import count, counts, duration_ms, interval, number, threshold
+from ragauge.report.words import by_reason, count, counts, duration_ms, interval, number, threshold
 from ragauge.stats.intervals import SAMPLING_ONLY
 from ragauge.text.normalise import display
 
@@ -153,8 +153,8 @@ def _under_table(manifest: Manifest, summary: Summary) -> Iterable[Text]:
             f"{usage.tokens_in} + {usage.tokens_out} tokens, {price}.",
             style="dim",
         )
-    for key, why in manifest.skipped_metrics.items():
-        yield Text(f"Not computed: {key}: {why}.", style="dim")
+    for why, keys in by_reason(manifest.skipped_metrics).items():
+        yield Text(f"Not computed: {', '.join(keys)}: {why}.", style="dim")
     for note in (*manifest.notes, *summary.notes):
         yield Text(display(note), style="yellow")
 

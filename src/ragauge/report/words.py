@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ragauge.core.run import Estimate, MetricResult
 from ragauge.errors import Reason
 
@@ -48,3 +50,15 @@ def count(n: int, one: str, many: str | None = None) -> str:
     ('1 question', '2 questions', '0 queries')
     """
     return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
+    """Why → which, in order: what nothing could be computed of for one reason is said in one line.
+
+    >>> by_reason({"a": "no labels", "b": "no answer", "c": "no labels"})
+    {'no labels': ['a', 'c'], 'no answer': ['b']}
+    """
+    found: dict[str, list[str]] = {}
+    for key, why in skipped.items():
+        found.setdefault(why, []).append(key)
+    return found
