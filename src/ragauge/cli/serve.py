@@ -34,7 +34,10 @@ _SETTINGS = Path("ragauge.yaml")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name under which the page is asked for.")
 @click.option("--settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
 @click.option("--queue", default=None, help="The review queue: a file, or a PostgreSQL URL.")
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), default=Path(".ragauge/page"), hidden=True)
+@click.option(
+    "--cache", type=click.Path(path_type=Path, file_okay=False), default=Path(".ragauge/page"), show_default=True,
+    help="Where what was read once is kept; it can be deleted at any time.",
+)  # fmt: skip
 @click.option("--log", "log", metavar="DIR|URL", envvar="RAGAUGE_LOG", help="The production log (over `monitor.log`).")
 @click.option("--open", "open_browser", is_flag=True, help="Open it in the browser.")
 def command(host: str, port: int, **flags: Any) -> int:

@@ -27,8 +27,8 @@ from ragauge.diagnose.rootcause import RowCause
 from ragauge.errors import RagaugeError
 from ragauge.report.html_view import PageView, page_view
 from ragauge.store.rundir import RowIndex, RunDir
-from ragauge.store.whole import replacing
 from ragauge.text.normalise import normalise
+from ragauge.web.cached import writing
 
 #: Of this file's format; another one is built anew.
 VERSION = 3
@@ -70,10 +70,9 @@ def words(text: str) -> list[str]:
 
 
 def build(task: Task, told: Callable[[int, int], None] | None = None) -> None:
-    """Read the run and write the file, whole or not at all. `told`: rows read so far, of how many."""
+    """Read the run and write the file, whole or not at all (`StoreError`). `told`: rows read so far, of how many."""
     run, target = RunDir.open(task.run), Path(task.target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as beside, closing(sqlite3.connect(beside, isolation_level=None)) as connection:
+    with writing(target) as beside, closing(sqlite3.connect(beside, isolation_level=None)) as connection:
         _fill(connection, run, task, told or (lambda done, total: None))
 
 

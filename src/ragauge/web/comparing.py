@@ -20,7 +20,7 @@ from ragauge.analysis.compare import Comparison, Options, Source, compare
 from ragauge.analysis.flips import Flips
 from ragauge.errors import RagaugeError
 from ragauge.store.rundir import MANIFEST, ROWS, RunDir
-from ragauge.store.whole import replacing
+from ragauge.web.cached import writing
 from ragauge.web.catalog import Entry, stamp
 from ragauge.web.index import INLINE_BYTES
 from ragauge.web.jobs import Jobs, Waiting
@@ -56,8 +56,7 @@ def work(task: Task) -> None:
     sources = [Source(run.path.name, run.manifest, run.records) for run in opened]
     found = [_kept(one) for one in compare(sources[0], sources[1:], Options())]
     target = Path(task.target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as beside:
+    with writing(target) as beside:
         beside.write_bytes(_FOUND.dump_json(found))
 
 

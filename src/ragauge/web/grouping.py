@@ -7,9 +7,12 @@ import json
 import sys
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from ragauge.diagnose.clusters import Clusters
 from ragauge.errors import RagaugeError
-from ragauge.store.rundir import ROWS, RunDir, write_json
+from ragauge.store.rundir import ROWS, RunDir
+from ragauge.web.cached import writing
 from ragauge.web.catalog import Entry, stamp
 from ragauge.web.jobs import Waiting
 from ragauge.web.state import State
@@ -24,7 +27,10 @@ def clusters_of(state: State, entry: Entry) -> Clusters:
     mark = json.dumps([FORMAT, str(run.path.resolve()), stamp(run.path / ROWS)])
     target = state.settings.cache / "clusters" / f"{hashlib.sha256(mark.encode()).hexdigest()[:24]}.json"
     if target.is_file():
-        return Clusters.model_validate_json(target.read_bytes())
+        try:
+            return Clusters.model_validate_json(target.read_bytes())
+        except ValidationError:  # half of it, after a power cut: it is worked out again
+            target.unlink(missing_ok=True)
     task = {"run": str(run.path), "target": str(target)}
     raise Waiting(state.jobs.start(str(target), f"Grouping the failures of {entry.name}", "ragauge.web.grouping", task))
 
@@ -39,9 +45,8 @@ def main() -> int:
     try:
         run = RunDir.open(task["run"])
         found = group_failures(diagnose_rows(run.manifest, run.records, read_counterfactuals(run.path)))
-        target = Path(task["target"])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_json(target, found)
+        with writing(Path(task["target"])) as beside:
+            beside.write_text(found.model_dump_json(), encoding="utf-8")
     except RagaugeError as problem:
         print(json.dumps(["failed", problem.message, problem.hint or ""]), flush=True)
         return 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
+import logging
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from ragauge.errors import RagaugeError, StoreError, UnknownName
 from ragauge.report.html_view import PageView
 from ragauge.store.rundir import MANIFEST, ROWS, RunDir
 from ragauge.web.build import VERSION, Task, build, words
+from ragauge.web.cached import reading
 from ragauge.web.catalog import Entry, stamp
 from ragauge.web.jobs import Jobs, Waiting
 from ragauge.web.settings import WebSettings
@@ -29,6 +30,7 @@ from ragauge.web.settings import WebSettings
 INLINE_BYTES = 6_000_000
 PAGE_SIZES = (25, 50, 100, 200)
 _OUTCOMES = ("good", "bad", "unknown")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -206,17 +208,8 @@ class Index:
             found = connection.execute(f"SELECT r.offset FROM rows r{where} ORDER BY {self._order(wanted)}", values)
             return [offset for (offset,) in found]
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        connection = None
-        try:
-            connection = sqlite3.connect(f"{self.file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-            yield connection
-        except sqlite3.DatabaseError as problem:
-            raise StoreError(f"the page's cache {self.file} cannot be read: {problem}", hint="Delete it.") from None
-        finally:
-            if connection is not None:
-                connection.close()
+    def _open(self) -> AbstractContextManager[sqlite3.Connection]:
+        return reading(self.file)
 
     def _where(self, wanted: Filter) -> tuple[str, list[Any]]:
         parts: list[str] = []
@@ -316,8 +309,12 @@ class Indexes:
                 name = next(iter(self._wanted))
                 entry = self._wanted.pop(name)
             if _size(entry.path / ROWS) <= INLINE_BYTES:
-                with contextlib.suppress(RagaugeError, OSError):  # whoever opens the run is told
+                try:
                     self.get(entry)
+                except (RagaugeError, Waiting):  # whoever opens the run is told
+                    continue
+                except Exception:  # a bug with one run leaves the others their indexes
+                    _log.exception("reading %s failed", name)
 
     def ready(self, entry: Entry) -> Index | None:
         """The index that is there, perhaps of an older state of the run; None when there is none."""
@@ -360,11 +357,8 @@ def _size(path: Path) -> int:
 @lru_cache(maxsize=2048)
 def _n_rows(file: str, built: str, where: str, values: tuple[Any, ...]) -> int:
     """How many rows a condition leaves: counted once for each state of the index."""
-    connection = sqlite3.connect(f"{Path(file).resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
+    with reading(Path(file)) as connection:
         (n,) = connection.execute(f"SELECT count(*) FROM rows r{where}", values).fetchone()
-    finally:
-        connection.close()
     return int(n)
 
 
@@ -382,11 +376,8 @@ def _gate(file: str, built: str) -> GateResult | None:
 
 
 def _value(file: str, name: str) -> str:
-    connection = sqlite3.connect(f"{Path(file).resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
+    with reading(Path(file)) as connection:
         (text,) = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    finally:
-        connection.close()
     return str(text)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragauge.core.run import Record
-from ragauge.errors import MissingExtra
+from ragauge.errors import MissingExtra, RagaugeError
 from ragauge.review import open_queue
 from ragauge.review.items import ReviewItem
 from ragauge.store.rundir import RunDir
@@ -14,10 +14,11 @@ from ragauge.store.rundir import RunDir
 
 @dataclass(frozen=True)
 class Backlog:
-    """How many items wait, and how many have their labels."""
+    """How many items wait, and how many have their labels. `problem`: why that cannot be said."""
 
     open: int
     done: int
+    problem: str = ""
 
 
 def exists(where: str) -> bool:
@@ -34,6 +35,8 @@ def backlog(where: str) -> Backlog | None:
             return Backlog(*queue.counts())
     except MissingExtra:
         return None
+    except RagaugeError as error:  # a database that is down takes no other page with it
+        return Backlog(0, 0, error.message)
 
 
 def add_row(where: str, run: RunDir, record: Record, metric: str) -> tuple[str, bool]:
@@ -46,9 +49,14 @@ def add_row(where: str, run: RunDir, record: Record, metric: str) -> tuple[str, 
     return candidate.id, n_new > 0
 
 
-def of_row(where: str, run: str, item: str, repeat: int) -> list[ReviewItem]:
-    """What of a row is in the queue."""
+def of_row(where: str, run: str, item: str, repeat: int) -> tuple[list[ReviewItem], str]:
+    """What of a row is in the queue, and why that cannot be said."""
     if not exists(where):
-        return []
-    with open_queue(where) as queue:
-        return queue.of_row(run, item, repeat)
+        return [], ""
+    try:
+        with open_queue(where) as queue:
+            return queue.of_row(run, item, repeat), ""
+    except MissingExtra:
+        return [], ""
+    except RagaugeError as error:
+        return [], error.message

@@ -19,11 +19,11 @@ import hmac
 import ipaddress
 import secrets
 import time
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -112,7 +112,7 @@ class Security:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = Headers(scope=scope)
-        cookie = _cookie(headers)
+        cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers.get("host", "")))
         known = self.sessions.valid(cookie)
         fresh = None
         if not known and self.settings.token is None:
@@ -122,7 +122,10 @@ class Security:
         send = _with_headers(send, scope, fresh)
         refusal = self._refusal(scope, headers, known)
         if refusal is None and scope["method"] not in _SAFE:
-            body = await _read(receive, self.settings.max_body)
+            try:
+                body = await _read(receive, self.settings.max_body)
+            except _HungUp:  # half of a form is no form: nothing of it is carried out
+                return
             refusal = self._forged(scope, headers, body)
             receive = _again(body or b"")
         await (refusal or self.app)(scope, receive, send)
@@ -135,7 +138,7 @@ class Security:
         if scope["method"] not in {*_SAFE, "POST"}:
             return _plain("Only GET and POST.", 405)
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self.settings.max_body:
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self.settings.max_body:
             return _plain(f"Too large: at most {self.settings.max_body} bytes.", 413)
         path = scope["path"]
         if self.settings.token is None or known or path == LOGIN or path.startswith("/static/"):
@@ -202,17 +205,21 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _cookie(headers: Headers) -> str | None:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")[:8_000]).get(COOKIE)
-    except CookieError:
-        return None
-    return found.value if found is not None else None
+def cookie_name(host: str) -> str:
+    """Cookies do not know ports: two pages on this machine would take each other's session away.
+
+    >>> cookie_name("127.0.0.1:8517"), cookie_name("eval.example")
+    ('ragauge_session_8517', 'ragauge_session')
+    """
+    port = host.rpartition(":")[2] if not host.endswith("]") else ""
+    return f"{COOKIE}_{port}" if port.isascii() and port.isdigit() else COOKIE
 
 
-def session_cookie(response: Response, value: str, *, secure: bool) -> None:
-    """Hand out a session."""
-    response.set_cookie(COOKIE, value, max_age=SESSION_S, httponly=True, samesite="lax", secure=secure, path="/")
+def session_cookie(response: Response, value: str, host: str, *, secure: bool) -> None:
+    """Hand out a session to who asked for `host`."""
+    response.set_cookie(
+        cookie_name(host), value, max_age=SESSION_S, httponly=True, samesite="lax", secure=secure, path="/"
+    )
 
 
 def _with_headers(send: Send, scope: Scope, fresh: str | None) -> Send:
@@ -225,21 +232,25 @@ def _with_headers(send: Send, scope: Scope, fresh: str | None) -> Send:
                 headers.setdefault("cache-control", "no-store")
             if fresh is not None and "text/html" in headers.get("content-type", ""):
                 holder = Response()
-                session_cookie(holder, fresh, secure=scope["scheme"] == "https")
+                session_cookie(holder, fresh, Headers(scope=scope).get("host", ""), secure=scope["scheme"] == "https")
                 headers.append("set-cookie", holder.headers["set-cookie"])
         await send(message)
 
     return sending
 
 
+class _HungUp(Exception):
+    """The other side went away before its body had arrived."""
+
+
 async def _read(receive: Receive, limit: int) -> bytes | None:
-    """The whole body; None when it is larger than `limit`."""
+    """The whole body; None when it is larger than `limit`. Raises `_HungUp`."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return b"".join(parts)
+            raise _HungUp
         part: bytes = message.get("body", b"")
         size += len(part)
         if size > limit:

@@ -52,15 +52,19 @@ def _shown(request: Request, run: RunDir, *, problem: RagaugeError | None = None
     from ragauge.review.recalibrating import standing
 
     state = state_of(request)
+    status = 422 if problem is not None else 200
     with ExitStack() as stack:
         there = exists(state.settings.queue)
-        queue = stack.enter_context(open_queue(state.settings.queue)) if there else None
+        try:
+            queue = stack.enter_context(open_queue(state.settings.queue)) if there else None
+        except RagaugeError as error:  # what is stored with the run is shown all the same
+            queue, problem = None, problem or error
         found = standing(run, queue)
     entry = state.catalog.entry(request.path_params["run"])
     return page(
         request,
         "calibration.html.jinja",
-        422 if problem is not None else 200,
+        status,
         title=f"Calibration of {entry.name}",
         here="calibration",
         entry=entry,

@@ -14,7 +14,7 @@ from ragauge.report.rankflow import rank_flow
 from ragauge.report.textdiff import text_diff
 from ragauge.web.catalog import Entry
 from ragauge.web.comparing import Kept
-from ragauge.web.pages.runs import page_number
+from ragauge.web.pages.runs import page_number, whole_number
 from ragauge.web.rendering import link, page
 from ragauge.web.state import State, state_of
 
@@ -120,7 +120,7 @@ def _side_by_side(request: Request) -> Response:
     item, metric = asked.get("id", ""), asked.get("metric", "")
     chosen = [state.catalog.entry(asked.get(name, "")) for name in ("a", "b")]
     indexes = [state.indexes.get(entry) for entry in chosen]
-    repeat = int(asked["repeat"]) if asked.get("repeat", "").isdigit() and len(asked["repeat"]) < 9 else 0
+    repeat = whole_number(asked.get("repeat", ""))
     lines = [index.find(item, repeat) for index in indexes]
     records = [index.record(line) for index, line in zip(indexes, lines, strict=True)]
     old, new = (record.sample.response.answer or "" for record in records)

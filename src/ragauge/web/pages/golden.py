@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from ragauge.errors import RagaugeError, UnknownName
 from ragauge.web.catalog import stamp
+from ragauge.web.pages.runs import whole_number
 from ragauge.web.rendering import page
 from ragauge.web.state import State, state_of
 
@@ -43,9 +44,9 @@ def _golden(request: Request) -> Response:
     state = state_of(request)
     known = files(state)
     wanted = request.query_params.get("set", "")
-    if wanted and not (wanted.isascii() and wanted.isdigit() and int(wanted) < len(known)):
-        raise UnknownName("golden set", wanted, [str(place) for place in range(len(known))])
-    chosen = int(wanted) if wanted else 0
+    chosen = whole_number(wanted, len(known)) if wanted else 0
+    if wanted and chosen >= len(known):
+        raise UnknownName("golden set", wanted[:80], [str(place) for place in range(len(known))])
     report, corpus_problem = _report(state, known[chosen]) if known else (None, "")
     kind = request.query_params.get("kind", "")
     complaints = [one for one in report.complaints if kind in ("", one.kind)] if report is not None else []

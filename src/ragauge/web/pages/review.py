@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.review import open_queue
+from ragauge.web.pages.runs import whole_number
 from ragauge.web.rendering import link, page
 from ragauge.web.security import form_of
 from ragauge.web.state import state_of
@@ -234,9 +235,10 @@ def _fill(request: Request) -> Response:
     form = form_of(request)
     run = state_of(request).catalog.entry(form.get("run", "")).open()
     text = form.get("n", "20")
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1000):
+    n = whole_number(text)
+    if not 1 <= n <= 1000:
         raise UsageError(f"{text[:20]!r} is no number of answers", hint="1 to 1000")
-    chosen = worth_a_look(run, form.get("metric", "faithfulness"), int(text))
+    chosen = worth_a_look(run, form.get("metric", "faithfulness"), n)
     with _queue(request) as queue:
         n_new = queue.add(chosen)
     return RedirectResponse(link("review", said="filled" if n_new else "queued-before"), status_code=303)

@@ -13,13 +13,13 @@ from ragauge.core.metric import Need
 from ragauge.core.run import Manifest
 from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.fixes import FIXES
-from ragauge.errors import MissingExtra, UnknownName
+from ragauge.errors import UnknownName
 from ragauge.report.html_detail import row_detail
-from ragauge.review.items import ReviewItem
 from ragauge.web import queue
 from ragauge.web.catalog import Entry
 from ragauge.web.index import Line, filter_of
 from ragauge.web.pages.run import opened
+from ragauge.web.pages.runs import whole_number
 from ragauge.web.rendering import link, page
 from ragauge.web.security import form_of
 from ragauge.web.state import State
@@ -31,10 +31,11 @@ N_PAST = 20
 def _row(request: Request) -> Response:
     state, entry, index = opened(request)
     asked = request.query_params
-    line = index.find(asked.get("id", ""), _whole_number(asked.get("repeat", "0")))
+    line = index.find(asked.get("id", ""), whole_number(asked.get("repeat", "0")))
     wanted = filter_of(asked)
     record, cause = index.record(line), index.cause(line)
     before, after, at, total = index.neighbours(wanted, line)
+    reviewed, queue_problem = queue.of_row(state.settings.queue, entry.name, line.id, line.repeat)
     past, not_read = _past(state, entry, line)
     known = CAUSES.get(cause.cause) if cause is not None else None
     fix = FIXES.get(cause.fix) if cause is not None else None
@@ -59,7 +60,8 @@ def _row(request: Request) -> Response:
         cause_meaning=known.meaning if known else "",
         cause_fix=fix.do if fix else (cause.fix if cause else ""),
         metrics=_judged(entry.manifest),
-        reviewed=_reviewed(state, entry, line),
+        reviewed=reviewed,
+        queue_problem=queue_problem,
         past=past,
         past_keys=list(dict.fromkeys(key for key in index.keys if key in values))[:6],
         not_read=not_read,
@@ -89,13 +91,6 @@ def _judged(manifest: Manifest | None) -> list[str]:
     return [spec.key for spec in manifest.metrics if Need.JUDGE in spec.info.needs] if manifest else []
 
 
-def _reviewed(state: State, entry: Entry, line: Line) -> list[ReviewItem]:
-    try:
-        return queue.of_row(state.settings.queue, entry.name, line.id, line.repeat)
-    except MissingExtra:
-        return []
-
-
 def _review(request: Request) -> Response:
     """Put the row into the review queue; then back to it, or on to its label."""
     state, entry, index = opened(request)
@@ -103,17 +98,13 @@ def _review(request: Request) -> Response:
     metric = form.get("metric", "")
     if metric not in _judged(entry.manifest):
         raise UnknownName("judged metric in this run", metric, _judged(entry.manifest))
-    line = index.find(form.get("id", ""), _whole_number(form.get("repeat", "0")))
+    line = index.find(form.get("id", ""), whole_number(form.get("repeat", "0")))
     item, new = queue.add_row(state.settings.queue, index.run, index.record(line), metric)
     if form.get("then") == "label":
         return RedirectResponse(link("review", "items", item), status_code=303)
     back: dict[str, Any] = dict(parse_qsl(form.get("query", ""))[:30]) | {"said": "queued" if new else "queued-before"}
     back |= {"id": line.id, "repeat": line.repeat or None}
     return RedirectResponse(link("runs", entry.name, "row", **back), status_code=303)
-
-
-def _whole_number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
 routes = [

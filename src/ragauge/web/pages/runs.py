@@ -79,8 +79,12 @@ def gate_of(state: State, entry: Entry) -> GateResult | None:
 
 def page_number(request: Any) -> int:
     """The page that an address asks for, from 1."""
-    text = request.query_params.get("page", "1")
-    return max(1, min(int(text), 10_000_000)) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return max(1, min(whole_number(request.query_params.get("page", ""), 1), 10_000_000))
+
+
+def whole_number(text: str, otherwise: int = 0) -> int:
+    """What an address or a form says as a number; `otherwise` for what is none, or larger than any that we have."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
 
 
 def _fits(entry: Entry, asked: dict[str, str]) -> bool:

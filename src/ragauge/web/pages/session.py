@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ragauge.web.rendering import page
-from ragauge.web.security import COOKIE, LOGIN, form_of, session_cookie
+from ragauge.web.security import LOGIN, cookie_name, form_of, session_cookie
 from ragauge.web.state import state_of
 
 #: A wrong token costs this long.
@@ -28,13 +28,14 @@ def _enter(request: Request) -> Response:
         time.sleep(WRONG_S)
         return page(request, "login.html.jinja", 401, title="Sign in", wrong=True)
     response = RedirectResponse("/", status_code=303)
-    session_cookie(response, sessions.new(), secure=request.url.scheme == "https")
+    host = request.headers.get("host", "")
+    session_cookie(response, sessions.new(), host, secure=request.url.scheme == "https")
     return response
 
 
 def _leave(request: Request) -> Response:
     response = RedirectResponse(LOGIN, status_code=303)
-    response.delete_cookie(COOKIE, path="/")
+    response.delete_cookie(cookie_name(request.headers.get("host", "")), path="/")
     return response
 
 
