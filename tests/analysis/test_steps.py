@@ -40,7 +40,7 @@ TWO = Labels(chunks={"a#1": 1, "b#1": 2, "c#1": 0}, groups=(("a#1",), ("b#1",)))
 
 
 def by_name(records: list[Record]) -> dict[str, tuple[int, float | None, float | None]]:
-    found = score_steps(records).results
+    found = score_steps(records).steps
     return {one.name: (one.n, one.recall and one.recall.value, one.only_here) for one in found}
 
 
@@ -69,8 +69,8 @@ def test_of_alternatives_one_is_enough_and_documents_are_used_where_chunks_are_n
     documents = record("q", {"s": ("b#9", "x#1")}, (), Labels(documents={"a": 1, "b": 1}), evidence=(group,))
     steps = score_steps([documents])
     assert steps.level == "doc"
-    assert steps.results[0].recall is not None
-    assert steps.results[0].recall.value == 1.0
+    assert steps.steps[0].recall is not None
+    assert steps.steps[0].recall.value == 1.0
 
 
 def test_rows_without_steps_labels_or_answers_to_find() -> None:
@@ -80,9 +80,9 @@ def test_rows_without_steps_labels_or_answers_to_find() -> None:
     failed = Record(index=3, sample=bare.sample, scores={}, error="no")
     steps = score_steps([bare, unlabelled, unanswerable, failed])
     assert (steps.n, steps.n_rows) == (2, 3)
-    (line, *_) = steps.results
+    (line, *_) = steps.steps
     assert (line.n, line.n_labelled, line.recall, line.hit_rate) == (2, 0, None, None)
-    assert score_steps([]).results == ()
+    assert score_steps([]).steps == ()
 
 
 def test_show_prints_the_steps_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

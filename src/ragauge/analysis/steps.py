@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from ragauge.core.model import Model
 from ragauge.core.run import Estimate, Record
 from ragauge.core.sample import Labels, Level, RetrievedChunk, Sample
 from ragauge.stats.intervals import mean_interval
@@ -29,8 +30,7 @@ class _Sums:
     latencies: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class StepResult:
+class StepResult(Model):
     """One step over all questions in which it ran.
 
     `recall`: share of what is needed that stands anywhere in the step's list (fraction, 0 to 1; of an evidence group
@@ -48,29 +48,20 @@ class StepResult:
     mean_chunks: float
     mean_ms: float | None
 
-    def document(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {
-            "name": self.name, "kind": self.kind, "n": self.n, "n_labelled": self.n_labelled,
-            "recall": None if self.recall is None else self.recall.model_dump(mode="json"),
-            "hit_rate": self.hit_rate, "only_here": self.only_here, "mean_chunks": self.mean_chunks,
-            "mean_ms": self.mean_ms,
-        }  # fmt: skip
 
-
-@dataclass(frozen=True)
-class Steps:
+class Steps(Model):
     """The table. `level`: what was counted, chunks or documents. `n`: questions that recorded any step."""
 
     n: int
     n_rows: int
     level: Level | None
-    results: tuple[StepResult, ...]
+    steps: tuple[StepResult, ...]
 
-    def document(self) -> dict[str, Any]:
-        """For `--json`."""
-        lines = [one.document() for one in self.results]
-        return {"n": self.n, "n_rows": self.n_rows, "level": self.level, "steps": lines}
+
+class StepsDocument(Steps):
+    """What `ragauge show --steps --json` prints; the schema in the documentation is this one. `run`: its directory."""
+
+    run: str
 
 
 def score_steps(records: Iterable[Record]) -> Steps:
@@ -87,7 +78,8 @@ def score_steps(records: Iterable[Record]) -> Steps:
         _count(sample, level, sums)
     order = {"step": 0, "union": 1, "context": 2}
     lines = sorted(sums.items(), key=lambda entry: order[entry[0][1]])
-    return Steps(len(with_steps), len(rows), level, tuple(_result(name, kind, one) for (name, kind), one in lines))
+    found = tuple(_result(name, kind, one) for (name, kind), one in lines)
+    return Steps(n=len(with_steps), n_rows=len(rows), level=level, steps=found)
 
 
 def needed(labels: Labels, sample: Sample, level: Level) -> list[frozenset[str]]:

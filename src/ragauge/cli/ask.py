@@ -35,7 +35,7 @@ def command(
     asked = _question(read, question, item_id)
     told = run_blocking(ask_once(read, asked))
     if as_json:
-        emit_json(told.document())
+        emit_json(told.document().model_dump(mode="json"))
     else:
         _print(told)
     return 3 if told.error is not None else 0

@@ -40,21 +40,13 @@ def command(
     all of it could be read.
     """
     from ragauge.cli.score import _mapping
-    from ragauge.dataset.importing import read_foreign, write_imported
+    from ragauge.dataset.importing import import_document, read_foreign, write_imported
 
     found = read_foreign(files, tool, role, _mapping(mapping))
     if out is not None:
         write_imported(found, out)
     if as_json:
-        emit_json(
-            {
-                "tool": found.tool, "sniffed": tool is None, "why": found.why, "kind": found.role,
-                "n": len(found.samples),
-                "mapped": [{"theirs": a, "ours": b, "n": n} for a, b, n in found.mapped],
-                "kept_as_metadata": [{"field": name, "n": n} for name, n in found.kept],
-                "not_kept": list(found.lost), "notes": list(found.notes), "out": None if out is None else str(out),
-            }
-        )  # fmt: skip
+        emit_json(import_document(found, tool is None, out).model_dump(mode="json"))
         return 0
     _print(found, tool is None, out)
     return 0

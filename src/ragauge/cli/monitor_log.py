@@ -14,6 +14,7 @@ import click
 from ragauge.cli.common import emit_json, json_option, printable
 
 if TYPE_CHECKING:
+    from ragauge.monitor.documents import Refusal
     from ragauge.monitor.intake import Rejected
     from ragauge.monitor.settings import LogSettings
 
@@ -89,6 +90,7 @@ def ingest(
 
     Exit 2 when a record was not taken; all others were. Ingesting a file again adds nothing.
     """
+    from ragauge.monitor.documents import IngestDocument
     from ragauge.monitor.ingest import ingest as take
     from ragauge.monitor.intake import Intake
     from ragauge.monitor.redact import redactor
@@ -106,29 +108,30 @@ def ingest(
     n_rejected = sum(result.n_rejected for result in results.values())
     details = [_refusal(file, one) for file, result in results.items() for one in result.rejected]
     if as_json:
-        emit_json({
-            "log": place, "taken": sum(result.taken for result in results.values()), "n_rejected": n_rejected,
-            "rejected": details, "n_rejected_left_off": n_rejected - len(details),
-        })  # fmt: skip
+        made = IngestDocument(
+            log=place, taken=sum(result.taken for result in results.values()), n_rejected=n_rejected,
+            rejected=tuple(details), n_rejected_left_off=n_rejected - len(details),
+        )  # fmt: skip
+        emit_json(made.model_dump(mode="json"))
     else:
         for file, result in results.items():
             click.echo(f"{file}: {result.taken} taken, {result.n_rejected} not")
         for one in details[:10]:
-            click.echo(printable(f"  {one['file']}, line {one['line']}: {one['reason']}"), err=True)
+            click.echo(printable(f"  {one.file}, line {one.line}: {one.reason}"), err=True)
         if len(details) > 10 or n_rejected > len(details):
             click.echo(f"  and {n_rejected - min(10, len(details))} more (--rejected FILE lists them)", err=True)
     return 2 if n_rejected else 0
 
 
-def _refusal(file: str, one: Rejected) -> dict[str, Any]:
-    return {"file": file, "line": one.index, "reason": one.reason} | ({"id": one.id} if one.id else {})
+def _refusal(file: str, one: Rejected) -> Refusal:
+    from ragauge.monitor.documents import Refusal
+
+    return Refusal(file=file, line=one.index, reason=one.reason, id=one.id)
 
 
 @contextmanager
 def _told_of(rejected: Path | None) -> Iterator[Callable[[str], Callable[[Rejected], None] | None]]:
     """For each file, what is to be told of its refused records: each becomes a line of `rejected`."""
-    import json
-
     from ragauge.errors import StoreError
 
     if rejected is None:
@@ -136,7 +139,7 @@ def _told_of(rejected: Path | None) -> Iterator[Callable[[str], Callable[[Reject
         return
     try:
         with rejected.open("w", encoding="utf-8") as opened:
-            yield lambda file: lambda one: print(json.dumps(_refusal(file, one)), file=opened)
+            yield lambda file: lambda one: print(_refusal(file, one).model_dump_json(), file=opened)
     except OSError as error:
         raise StoreError(f"cannot write {rejected}: {error.strerror}") from None
 
@@ -149,12 +152,16 @@ def _told_of(rejected: Path | None) -> Iterator[Callable[[str], Callable[[Reject
 def compact(log: str | None, config: Path | None, memory: str, as_json: bool) -> int:
     """Turn finished segments into Parquet; what is still being written stays. Safe at any time, and when killed."""
     from ragauge.monitor.compact import compact as run
+    from ragauge.monitor.documents import CompactDocument
 
     _, place = _opened(log, config)
     done = run(place, memory=memory)
     if as_json:
-        emit_json({"log": place, "days": done.days, "segments": done.segments, "rows": done.rows,
-                   "repeated": done.repeated, "growing": done.growing, "damaged": done.damaged})  # fmt: skip
+        made = CompactDocument(
+            log=place, days=done.days, segments=done.segments, rows=done.rows, repeated=done.repeated,
+            growing=done.growing, damaged=tuple(done.damaged),
+        )  # fmt: skip
+        emit_json(made.model_dump(mode="json"))
     else:
         click.echo(
             f"{place}: {done.rows} rows of {done.segments} segments in {done.days} folders are Parquet now; "
@@ -175,6 +182,7 @@ def prune(log: str | None, config: Path | None, keep_days: int | None, dry_run: 
     """Delete days past their time: queries, feedback, and what was judged of them."""
     from ragauge.errors import SettingsError
     from ragauge.monitor.compact import prune as run
+    from ragauge.monitor.documents import PruneDocument
 
     settings, place = _opened(log, config)
     keep = keep_days or settings.keep_days
@@ -186,7 +194,8 @@ def prune(log: str | None, config: Path | None, keep_days: int | None, dry_run: 
         raise InputError("no such log", file=place)
     gone = [str(path) for path in run(place, keep_days=keep, today=datetime.now(UTC).date(), dry_run=dry_run)]
     if as_json:
-        emit_json({"log": place, "keep_days": keep, "dry_run": dry_run, "deleted": gone})
+        made = PruneDocument(log=place, keep_days=keep, dry_run=dry_run, deleted=tuple(gone))
+        emit_json(made.model_dump(mode="json"))
     else:
         verb = "would be deleted" if dry_run else "deleted"
         click.echo("\n".join([*gone, f"{len(gone)} folders {verb} (older than {keep} days)"]))

@@ -77,7 +77,7 @@ def _row(opened: object, row_id: str, as_json: bool) -> int:
 
 
 def _steps(opened: object, as_json: bool) -> int:
-    from ragauge.analysis.steps import score_steps
+    from ragauge.analysis.steps import StepsDocument, score_steps
     from ragauge.api import Run
     from ragauge.report.steps import steps_table
     from ragauge.report.terminal import stdout_console
@@ -85,7 +85,7 @@ def _steps(opened: object, as_json: bool) -> int:
     assert isinstance(opened, Run)
     found = score_steps(opened.rows())
     if as_json:
-        emit_json({"run": str(opened.path), **found.document()})
+        emit_json(StepsDocument(run=str(opened.path), **dict(found)).model_dump(mode="json"))
     else:
         stdout_console().print(steps_table(found))
     return 0

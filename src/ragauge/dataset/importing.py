@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from ragauge.core.model import Model
 from ragauge.core.sample import Sample
 from ragauge.dataset.aliases import Role, normal_name
 from ragauge.dataset.foreign import unwrap
@@ -37,6 +38,46 @@ class Imported:
     kept: tuple[tuple[str, int], ...]
     lost: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+class Mapped(Model):
+    """A field of theirs that is one of ours, in so many records."""
+
+    theirs: str
+    ours: str
+    n: int
+
+
+class KeptField(Model):
+    """A field that was not understood and became metadata, in so many records."""
+
+    field: str
+    n: int
+
+
+class ImportDocument(Model):
+    """What `ragauge import --json` prints; the schema in the documentation is this one. `sniffed`: told from the files."""
+
+    tool: str
+    sniffed: bool
+    why: str
+    kind: Role
+    n: int
+    mapped: tuple[Mapped, ...]
+    kept_as_metadata: tuple[KeptField, ...]
+    not_kept: tuple[str, ...]
+    notes: tuple[str, ...]
+    out: str | None
+
+
+def import_document(found: Imported, sniffed: bool, out: Path | None) -> ImportDocument:
+    """What became of every field, and where it was written."""
+    return ImportDocument(
+        tool=found.tool, sniffed=sniffed, why=found.why, kind=found.role, n=len(found.samples),
+        mapped=tuple(Mapped(theirs=theirs, ours=ours, n=n) for theirs, ours, n in found.mapped),
+        kept_as_metadata=tuple(KeptField(field=name, n=n) for name, n in found.kept),
+        not_kept=found.lost, notes=found.notes, out=None if out is None else str(out),
+    )  # fmt: skip
 
 
 def read_foreign(

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 
+from ragauge.core.model import Model
 from ragauge.core.sample import Question, Response
 from ragauge.core.system import Closes, SystemInfo
 from ragauge.engine.parts import make_system
 from ragauge.engine.settings import Settings
 from ragauge.errors import SampleError, TimedOut
 from ragauge.judges.layers import preflight
+
+
+class AskError(Model):
+    """Why there is no response. `raw`: the reply itself, where it could not be read."""
+
+    message: str
+    hint: str
+    raw: str | None
+
+
+class AskDocument(Model):
+    """What `ragauge ask --json` prints; the schema in the documentation is this one."""
+
+    system: SystemInfo
+    question: Question
+    response: Response | None
+    not_found: tuple[str, ...]
+    warnings: tuple[str, ...]
+    error: AskError | None
 
 
 @dataclass(frozen=True)
@@ -44,16 +63,13 @@ class Told:
                 found.append("no context has a text: faithfulness and the like cannot be judged")
         return found
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> AskDocument:
         """All of it, for `--json`."""
-        return {
-            "system": self.system.model_dump(mode="json"),
-            "question": self.question.model_dump(mode="json", exclude_defaults=True),
-            "response": None if self.response is None else self.response.model_dump(mode="json", exclude_none=True),
-            "not_found": self.not_found,
-            "warnings": self.warnings,
-            "error": None if self.error is None else {"message": self.error, "hint": self.hint, "raw": self.raw},
-        }
+        error = None if self.error is None else AskError(message=self.error, hint=self.hint, raw=self.raw)
+        return AskDocument(
+            system=self.system, question=self.question, response=self.response, not_found=tuple(self.not_found),
+            warnings=tuple(self.warnings), error=error,
+        )  # fmt: skip
 
 
 async def ask_once(settings: Settings, question: Question) -> Told:

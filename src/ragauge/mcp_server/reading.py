@@ -189,7 +189,8 @@ def _more(n: int, what: str) -> list[str]:
 
 def _row_of(records: Iterable[Record], item: str) -> tuple[Record | None, int, dict[str, None]]:
     """The first record of an item, how many there are of it, and every item's id."""
-    found, n, known = None, 0, {}
+    found, n = None, 0
+    known: dict[str, None] = {}
     for record in records:
         known[record.sample.item.id] = None
         if record.sample.item.id == item:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ragauge.dataset.aliases import ALIASES, normal_name
 from ragauge.monitor.layout import Kind
-from ragauge.monitor.lenient import quick_chunks
+from ragauge.monitor.lenient import clean, quick_chunks
 from ragauge.monitor.query import Feedback, LoggedQuery, new_id
 from ragauge.monitor.redact import Redact, redact_feedback, redact_query
 
@@ -218,4 +218,4 @@ def reasons(error: ValidationError) -> str:
 
 def _id_of(record: Any) -> str | None:
     value = record.get("id", record.get("query_id")) if isinstance(record, Mapping) else None
-    return value[:200] if isinstance(value, str) else None
+    return clean(value[:200]) if isinstance(value, str) else None

@@ -28,7 +28,7 @@ def steps_table(steps: Steps) -> Any:
     ):  # fmt: skip
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     last = "step"
-    for one in steps.results:
+    for one in steps.steps:
         if one.kind != last and last == "step":
             table.add_section()
         last = one.kind

@@ -1,0 +1,84 @@
+"""The JSON of verbs with a document of their own is what its schema in the documentation says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ragauge.analysis.steps import StepsDocument
+from ragauge.cli.main import main
+from ragauge.core.model import Model
+from ragauge.dataset.importing import ImportDocument
+from ragauge.engine.ask import AskDocument
+from ragauge.monitor.documents import CompactDocument, IngestDocument, PruneDocument
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
+DOCUMENTS: dict[str, type[Model]] = {
+    "ask": AskDocument,
+    "import": ImportDocument,
+    "monitor-compact": CompactDocument,
+    "monitor-ingest": IngestDocument,
+    "monitor-prune": PruneDocument,
+    "show-steps": StepsDocument,
+}
+STEPS = [
+    {"name": "rewrite", "query": "depth?", "chunks": [{"id": "c2", "text": "b", "rank": 1}]},
+    {"name": "search", "chunks": [{"id": "c1", "text": "a", "rank": 1}]},
+]
+ROWS = [
+    {"id": f"q{n}", "question": f"How {n}?", "answer": "So.", "chunks": ["c1"], "steps": STEPS,
+     "contexts": [{"id": "c1", "document": "a.md", "text": "a"}]}
+    for n in range(3)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_schema_in_the_documentation_is_the_models(name: str) -> None:
+    written = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert written == json.loads(json.dumps(DOCUMENTS[name].model_json_schema(mode="serialization")))
+    assert f"schemas/{name}.schema.json" in (SCHEMAS.parent / "json.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (tmp_path / "golden.yaml").write_text(yaml.safe_dump([{"id": "q1", "question": "How 1?"}]))
+    settings = {"golden": "golden.yaml", "system": {"replay": {"path": "answers.jsonl"}}, "judge": "none"}
+    (tmp_path / "ragauge.yaml").write_text(yaml.safe_dump(settings))
+    (tmp_path / "log.jsonl").write_text('{"question": "How?", "at": "2020-01-01T00:00:00Z"}\n{"id": "x\\ud800"}\n')
+    return tmp_path
+
+
+def test_what_is_printed_fits_its_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(name: str, *args: str, code: int = 0) -> Model:
+        with pytest.raises(SystemExit) as ended:
+            main([*args, "--json"])
+        assert int(ended.value.code or 0) == code
+        return DOCUMENTS[name].model_validate_json(capsys.readouterr().out)
+
+    asked = said("ask", "ask")
+    assert isinstance(asked, AskDocument)
+    assert asked.response is not None
+    assert said("ask", "ask", "Something else?", code=3)
+    imported = said("import", "import", "answers.jsonl", "--out", "ours.jsonl")
+    assert isinstance(imported, ImportDocument)
+    assert imported.n == 3
+    taken = said("monitor-ingest", "monitor", "ingest", "log.jsonl", "--log", "production", code=2)
+    assert isinstance(taken, IngestDocument)
+    assert (taken.taken, taken.n_rejected, taken.rejected[0].line) == (1, 1, 2)
+    compacted = said("monitor-compact", "monitor", "compact", "--log", "production")
+    assert isinstance(compacted, CompactDocument)
+    assert compacted.rows == 1
+    pruned = said("monitor-prune", "monitor", "prune", "--log", "production", "--keep-days", "1")
+    assert isinstance(pruned, PruneDocument)
+    assert len(pruned.deleted) == 1
+    with pytest.raises(SystemExit):
+        main(["score", "answers.jsonl", "--quiet"])
+    capsys.readouterr()
+    steps = said("show-steps", "show", "--steps")
+    assert isinstance(steps, StepsDocument)
+    assert [one.name for one in steps.steps][:2] == ["rewrite", "search"]
