@@ -11,6 +11,7 @@ from ragauge._version import __version__
 
 if TYPE_CHECKING:
     from ragauge.api import Run, compare, evaluate, gate, open_run
+    from ragauge.api.sweeping import sweep
     from ragauge.core.sample import GoldenItem, Response, RetrievedChunk, RetrievedContext, Sample
     from ragauge.core.score import Scored, Unscored
     from ragauge.dataset.golden import load_golden
@@ -22,6 +23,7 @@ _WHERE = {
     "evaluate": "ragauge.api",
     "gate": "ragauge.api",
     "open_run": "ragauge.api",
+    "sweep": "ragauge.api.sweeping",
     "load_golden": "ragauge.dataset.golden",
     "GoldenItem": "ragauge.core.sample",
     "Response": "ragauge.core.sample",
@@ -51,6 +53,7 @@ __all__ = [
     "gate",
     "load_golden",
     "open_run",
+    "sweep",
 ]
 
 

@@ -7,7 +7,7 @@ RagaugeError                     anything we raise on purpose; carries a message
 │   ├── InputError               a file of yours cannot be read as what it should be: file, line, field
 │   ├── StoreError               a run directory or cache that cannot be used
 │   │   ├── NewerVersion         written by a newer ragauge
-│   │   └── DiskFull             nothing half-written; free space, then resume
+│   │   └── DiskFull (exit 3)    nothing half-written; free space, then resume
 │   └── MissingExtra             an optional part is not installed; says what to install
 ├── RunError (exit 3)            the run could not finish, or could not be judged
 │   └── EndpointUnusable         refused key, unknown model, nobody answers: found before the first sample
@@ -157,7 +157,9 @@ class NewerVersion(StoreError):
 
 
 class DiskFull(StoreError):
-    """The disk took no more bytes; what was finished is kept."""
+    """The disk took no more bytes; what was finished is kept (exit 3: nothing that was asked for is wrong)."""
+
+    exit_code = 3
 
 
 class MissingExtra(UsageError):

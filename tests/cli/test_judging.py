@@ -211,7 +211,7 @@ def test_the_command_line_embeds_with_one_thread_unless_told_otherwise(
 
 
 def test_passwords_in_addresses_do_not_reach_the_manifest() -> None:
-    from ragauge.cli.running import shown_settings
+    from ragauge.api.shown import shown_settings
     from ragauge.engine.settings import Settings
 
     judge = {"name": "openai:x", "cache": "postgresql://me:hush@host/db", "api_key_env": "MY_KEY"}

@@ -70,7 +70,7 @@ except DiskFull as error:
 """
     path = tmp_path / "rows.jsonl"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("full: 2 Free some space")
+    assert done.stdout.startswith("full: 3 Free some space")
     assert path.read_bytes() == b"a" * 50 + b"\n"
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100
 

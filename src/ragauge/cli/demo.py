@@ -18,7 +18,8 @@ from ragauge.cli.common import json_option, out_option
 def command(limit: int | None, out: Path | None, quiet: bool, as_json: bool) -> int:
     """Evaluate the shipped example: a documentation corpus, a verified golden set, a pipeline that runs offline."""
     from ragauge import api
-    from ragauge.cli.running import carry_out, shown_settings
+    from ragauge.api.shown import shown_settings
+    from ragauge.cli.running import carry_out
     from ragauge.engine.settings import load_settings
 
     overrides: dict[str, Any] = {"run.name": "demo"} | ({"run.limit": limit} if limit else {})

@@ -107,9 +107,9 @@ def judge(day: str | None, days: int, **options: Any) -> int:
     Ends with 3 when the budget ended it early.
     """
     from ragauge import api
+    from ragauge.api.shown import shown_settings
     from ragauge.cli.judging import judge_overrides, print_forecast
     from ragauge.cli.run import DEFAULT_FILE, split
-    from ragauge.cli.running import shown_settings
     from ragauge.cli.watch import TerminalWatcher
     from ragauge.engine.forecast import forecast_samples
     from ragauge.engine.run import run_blocking

@@ -46,9 +46,10 @@ def command(config: Path | None, resume: str | None, retry_errors: bool, **optio
     CONFIG is a settings file (default: ragauge.yaml here).
     """
     from ragauge import api
+    from ragauge.api.shown import shown_settings
     from ragauge.cli.afterwards import afterwards
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings, with_executor
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, with_executor
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 

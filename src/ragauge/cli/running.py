@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,10 +11,6 @@ from typing import Any
 import click
 
 from ragauge.cli.common import emit_json
-
-#: A password in an address, unless it is a variable: postgresql://user:PASSWORD@host.
-_PASSWORD = re.compile(r"(://[^/@:\s]*:)(?!\$\{)[^/@\s]+(@)")
-_SECRET_WORDS = ("key", "token", "secret", "password", "authorization", "webhook", "slack", "apprise")
 
 
 def carry_out(
@@ -97,24 +92,6 @@ def exit_code(run: Any) -> int:
         click.echo("Nothing could be scored; `ragauge show --rows` says why, question by question.", err=True)
         return 3
     return 0
-
-
-def shown_settings(settings: Any) -> dict[str, Any]:
-    """The settings as they go into the manifest: variables not filled in, literal secrets struck out."""
-    shown: dict[str, Any] = _struck(settings.model_dump(mode="json", exclude_defaults=True))
-    return shown | {"base": str(settings.base)}
-
-
-def _struck(value: Any, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {key: _struck(entry, key.lower()) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_struck(entry, name) for entry in value]
-    if isinstance(value, str):
-        value = _PASSWORD.sub(r"\1***\2", value)
-    named = any(word in name for word in _SECRET_WORDS) and not name.endswith("_env")  # that is a variable's name
-    secret = isinstance(value, str) and named and not value.startswith("${")
-    return "***" if secret and name not in ("keywords",) else value
 
 
 #: What may stand beside --resume: everything else was decided when the run began.

@@ -40,9 +40,10 @@ from ragauge.cli.judging import judge_options
 def command(file: Path | None, resume: str | None, retry_errors: bool, **options: Any) -> int:
     """Score recorded outputs of a system: JSONL, JSON, YAML, CSV or Parquet, with the field names of other tools."""
     from ragauge import api
+    from ragauge.api.shown import shown_settings
     from ragauge.cli.afterwards import afterwards
     from ragauge.cli.judging import print_forecast, with_shared
-    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, shown_settings, with_executor
+    from ragauge.cli.running import carry_out, refuse_beside_resume, restored_settings, with_executor
     from ragauge.errors import SettingsError
     from ragauge.store.rundir import find_run
 

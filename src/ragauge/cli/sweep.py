@@ -47,7 +47,7 @@ def command(file: Path | None, resume: str | None, **options: Any) -> int:
     Cells that need the same index share it. A killed sweep goes on with --resume and pays only for what is missing.
     """
     from ragauge.analysis.sweep import Options
-    from ragauge.cli.sweeping import how_of, sweep_new, sweep_on
+    from ragauge.api.sweeping import how_of, sweep_new, sweep_on
     from ragauge.cli.watch_sweep import TerminalSweep
     from ragauge.errors import SettingsError
     from ragauge.store.sweepdir import find_sweep

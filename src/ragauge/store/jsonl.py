@@ -61,7 +61,7 @@ class JsonlWriter:
             if error.errno in _FULL:
                 raise DiskFull(
                     f"no space left for {self.path}; every finished row before this one is kept",
-                    hint="Free some space, then continue with --resume.",
+                    hint=f"Free some space, then continue with --resume {self.path.parent}",
                 ) from error
             raise StoreError(f"cannot write {self.path}: {error.strerror}") from error
         self.size += len(data)

@@ -1,7 +1,8 @@
-"""What `ragauge sweep` puts together: start or go on, read, confirm, write the tables and pictures."""
+"""What a sweep puts together: start or go on, read, confirm, write the tables and pictures."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,15 @@ from ragauge.analysis.summarise import summarise
 from ragauge.analysis.sweep import CellRun, Confirmation, Options, confirm, read_sweep
 from ragauge.analysis.sweep_table import SweepTable
 from ragauge.api import thresholds_of
-from ragauge.cli.running import shown_settings
-from ragauge.engine.grid import SweepPlan
+from ragauge.api.shown import shown_settings
+from ragauge.engine.grid import SweepPlan, plan_sweep
 from ragauge.engine.settings import Settings
-from ragauge.engine.sweep import How, Outcome, SweepWatcher, carry_out_cells, is_complete, start_sweep
-from ragauge.errors import SettingsError
+from ragauge.engine.sweep import How, Outcome, SilentSweep, SweepWatcher, carry_out_cells, is_complete, start_sweep
+from ragauge.errors import SettingsError, UsageError
 from ragauge.report.sweep import as_markdown, document, rows
 from ragauge.report.sweep_plots import pictures
 from ragauge.store.rundir import RunDir, write_json
-from ragauge.store.sweepdir import SweepDir
+from ragauge.store.sweepdir import SweepDir, find_sweep
 from ragauge.store.tables import write_csv, write_whole
 
 Part = Literal["dev", "test"]
@@ -33,6 +34,60 @@ class Swept:
     table: SweepTable
     confirmation: Confirmation | None
     outcome: Outcome
+
+    @property
+    def path(self) -> Path:
+        """The sweep's directory."""
+        return self.directory.path
+
+    @property
+    def runs(self) -> dict[str, Path]:
+        """Cell → its run's directory, which `open_run`, `compare` and `gate` read."""
+        return {cell: run.path for cell, run in self.directory.runs().items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document that `ragauge sweep --json` prints."""
+        return document(self.table, str(self.path), self.confirmation)
+
+    def __repr__(self) -> str:
+        table = self.table
+        chosen = f"winner {table.winner}" if table.winner else "none is better"
+        return f"<Sweep {self.path.name}: {len(table.cells)} cells by {table.quality}; base {table.base}, {chosen}>"
+
+
+def sweep(
+    file: str | os.PathLike[str] | None = None,
+    *,
+    resume: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    quality: str | None = None,
+    split: Part | None = None,
+    confirm_split: Part | None = None,
+    workers: int | None = None,
+    executor: str | None = None,
+    retry_errors: bool = False,
+    smallest: float = 0.10,
+    watcher: SweepWatcher | None = None,
+) -> Swept:
+    """Try a grid of settings: what `ragauge sweep FILE` does (`docs/how-to/sweep.md`). Works while a loop is running.
+
+    `settings`: dotted settings for every cell. `resume`: go on with a sweep instead. The result's `.table` has the
+    cells, `.table.winner` the one to take (None: the base), `.runs` their directories; `.outcome.failed` says what
+    could not run.
+    """
+    if (file is None) == (resume is None):
+        raise UsageError("sweep needs a file, or a sweep to go on with", hint='ragauge.sweep("sweep.yaml")')
+    flags: dict[str, Any] = {"workers": workers, "executor": executor, "retry_errors": retry_errors}
+    reading = Options(smallest=smallest, quality=quality)
+    told = watcher or SilentSweep()
+    if resume is not None:
+        directory = find_sweep(os.fspath(resume), Path(out or "runs"))
+        return sweep_on(directory, how_of(None, **flags), told, reading, confirm_split)
+    named = {"quality": quality, "split": split, "confirm_split": confirm_split}
+    plan = plan_sweep(Path(file or ""), settings, **named)
+    where = Path(out) if out is not None else Path(plan.cells[0].settings.run.out)
+    return sweep_new(plan, where, how_of(plan, **flags), told, reading)
 
 
 def how_of(plan: SweepPlan | None, *, workers: int | None, executor: str | None, retry_errors: bool) -> How:

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragauge.analysis.gate_settings import names_of
 from ragauge.analysis.summarise import summarise
 from ragauge.analysis.thresholds import Thresholds, resolve_thresholds
 from ragauge.core.judge import Judge
@@ -72,13 +73,19 @@ class Run:
         return self.directory.records()
 
     def __getitem__(self, key: str) -> MetricResult:
+        """A metric's result; `recall@5` and `recall` are `recall@5:doc` where nothing else could be meant."""
         results = self.summary.metrics
-        if key not in results:
-            raise UnknownName("metric in this run", key, results)
-        return results[key]
+        found = self._found(key)
+        if len(found) != 1:
+            raise UnknownName("metric in this run" if not found else "one metric in this run", key, found or results)
+        return results[found[0]]
 
-    def __contains__(self, key: str) -> bool:
-        return key in self.summary.metrics
+    def _found(self, key: object) -> list[str]:
+        results = self.summary.metrics
+        return [str(key)] if key in results else [name for name in results if key in names_of(name)]
+
+    def __contains__(self, key: object) -> bool:
+        return len(self._found(key)) == 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.summary.metrics)
@@ -112,11 +119,12 @@ def _html_line(key: str, result: MetricResult) -> str:
 
 
 def evaluate(
-    samples: Any,
-    metrics: Metrics | None = None,
+    samples: Any = None,
+    metrics: Metrics | str | None = None,
     judge: str | Judge | None = "embedded",
     *,
     golden: str | os.PathLike[str] | GoldenSet | None = None,
+    system: System | Callable[..., Any] | None = None,
     thresholds: Mapping[str, Any] | None = None,
     out: str | os.PathLike[str] = "runs",
     name: str = "evaluate",
@@ -129,18 +137,36 @@ def evaluate(
 ) -> Run:
     """Score recorded outputs: a file, a list of mappings, a DataFrame or a Hugging Face `Dataset`.
 
+    With `system` (a function of the question, or what `ragauge.testing` and the adapters make) and `golden` instead of
+    `samples`, every golden question is asked first, as `ragauge run` does. `metrics`: names, also with commas.
     Works in scripts and notebooks, also while an event loop is running. Raises `UsageError` for input that cannot be
     read, `RunError` when the run could not finish; a sample that cannot be judged is `Unscored`, never an exception.
     `executor`: `local`, `ray`, or `ray://host:port`; `workers`: how many processes there.
     """
     settings = Settings(
         judge=judge if isinstance(judge, str) else None,
-        metrics=list(metrics) if metrics is not None else None,
+        metrics=metric_list(metrics),
         thresholds=dict(thresholds or {}),
         run=_run_settings(concurrency=concurrency, repeats=repeats, executor=executor, workers=workers),
     )
+    if (system is None) == (samples is None):
+        raise UsageError(
+            "evaluate needs what was answered, or a system to ask",
+            hint="ragauge.evaluate(records, …), or ragauge.evaluate(golden=FILE, system=my_function, …)",
+        )
     options = make_options(settings, Path(out), "evaluate", name, judge=judge)
+    if system is not None:
+        if golden is None:
+            raise UsageError("which questions?", hint="ragauge.evaluate(golden=FILE, system=my_function)")
+        return run(golden, system, options, watcher=watcher)
     return score(samples, options, golden=golden, field_map=field_map, watcher=watcher)
+
+
+def metric_list(metrics: Metrics | str | None) -> list[Any] | None:
+    """A list of metrics; `"recall@5, faithfulness"` is two of them."""
+    if isinstance(metrics, str):
+        return [name.strip() for name in metrics.split(",") if name.strip()]
+    return list(metrics) if metrics is not None else None
 
 
 def score(
