@@ -45,6 +45,33 @@ def test_too_few_questions_say_how_many_would_do(tmp_path: Path) -> None:
     assert "would find 0.1" in text
 
 
+def many(tmp_path: Path, n_metrics: int = 6) -> Comparison:
+    """Two questions got worse in all metrics, one better in the first."""
+    keys = [f"recall@{k}:doc" for k in range(1, n_metrics + 1)]
+    before = {f"q{i}": {key: float(i != 9 or key != keys[0]) for key in keys} for i in range(12)}
+    after = {f"q{i}": {key: float(i > 1) for key in keys} for i in range(12)}
+    a, b = a_run(tmp_path, before, name="a"), a_run(tmp_path, after, name="b")
+    (found,) = compare(Source("runs/a", a.manifest, a.records), [Source("runs/b", b.manifest, b.records)])
+    return found
+
+
+def test_many_metrics_share_their_lines_and_each_question_is_told_once(tmp_path: Path) -> None:
+    found = many(tmp_path)
+    text = printed(found)
+    assert "6 metrics are undecided: their 12 questions" in text
+    assert "Questions that changed: 2 worse, 1 better" in text
+    assert text.count("✗ q0") == 1
+    assert "recall@1:doc 1.000 → 0.000, recall@2:doc 1.000 → 0.000, recall@3:doc 1.000 → 0.000 and 3 more" in text
+    assert "✓ q9" in text
+    assert len(text.splitlines()) < 30
+    out = io.StringIO()
+    Console(file=out, width=160).print(report.terminal(found, details=True))
+    detailed = out.getvalue()
+    assert detailed.count("q0  1.000 → 0.000") == 6
+    assert detailed.count("would find 0.1") == 6
+    assert "undecided" not in detailed
+
+
 def test_hostile_text_neither_reaches_the_terminal_nor_the_page(tmp_path: Path) -> None:
     found = comparison(tmp_path, question=HOSTILE, answer=HOSTILE)
     text = printed(found)

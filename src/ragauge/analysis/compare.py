@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragauge.analysis.columns import RunTable, tabulate
 from ragauge.analysis.difference import SMALLEST, Difference, Measured, conclude_all, measure, pair
 from ragauge.analysis.flips import FlipReason, Flips, explain_rows, flips_of, wanted
+from ragauge.analysis.gate_settings import names_of
 from ragauge.analysis.pairing import (
     Pairing,
     asks_a_judge,
@@ -65,7 +66,8 @@ class Comparison(Model):
 
 @dataclass(frozen=True)
 class Options:
-    """`smallest`: the difference worth telling, as a share of a metric's range. `metrics`: only these keys.
+    """`smallest`: the difference worth telling, as a share of a metric's range. `metrics`: only these (recall@5:doc,
+    recall@5 or recall).
 
     `by_document`: the documents are a sample of many more, so questions about one document count as one cluster. By
     default the documents are the ones that the system serves, and questions are independent: design/paired-intervals.
@@ -131,7 +133,7 @@ def _items(table: RunTable) -> dict[str, str]:
 
 def _keys(a: RunTable, b: RunTable, options: Options, part: _Part) -> Iterator[str]:
     for key in [*a.columns, *(key for key in b.columns if key not in a.columns)]:
-        if options.metrics and key not in options.metrics:
+        if options.metrics and not set(names_of(key)) & set(options.metrics):
             continue
         if key not in a.columns or key not in b.columns:
             part.not_compared[key] = f"only in the {'first' if key in a.columns else 'second'} run"
@@ -141,9 +143,9 @@ def _keys(a: RunTable, b: RunTable, options: Options, part: _Part) -> Iterator[s
             part.not_compared[key] = problem
         else:
             yield key
-    for key in options.metrics:
-        if key not in a.columns and key not in b.columns:
-            part.not_compared[key] = "in neither run"
+    for name in options.metrics:
+        if not any(name in names_of(key) for key in (*a.columns, *b.columns)):
+            part.not_compared[name] = "in neither run"
 
 
 def _lost(key: str, a: RunTable, b: RunTable, pairing: Pairing) -> Iterator[str]:

@@ -28,6 +28,7 @@ from ragauge.cli.common import emit_json, json_option
     is_flag=True,
     help="The documents are a sample of many more: questions about one of them count together.",
 )
+@click.option("--details", is_flag=True, help="Every metric's power and flips, however many metrics there are.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a pull request.")
 @json_option
 def command(
@@ -39,6 +40,7 @@ def command(
     seed: int,
     include_changed: bool,
     by_document: bool,
+    details: bool,
     as_markdown: bool,
     as_json: bool,
 ) -> int:
@@ -49,6 +51,7 @@ def command(
     questions to tell.
     """
     from ragauge.analysis.compare import Options, Source, compare
+    from ragauge.analysis.gate_settings import names_of
     from ragauge.errors import UnknownName, UsageError
     from ragauge.report import compare as report
     from ragauge.store.rundir import find_run
@@ -58,7 +61,7 @@ def command(
     opened = [find_run(name, base) for name in runs]
     known = [spec.key for run in opened for spec in run.manifest.metrics]
     for name in metrics:
-        if name not in known:
+        if not any(name in names_of(key) for key in known):
             raise UnknownName("metric in these runs", name, set(known))
     sources = [Source(str(run.path), run.manifest, run.records) for run in opened]
     options = Options(
@@ -80,5 +83,5 @@ def command(
 
         console = stdout_console()
         for place, comparison in enumerate(comparisons):
-            console.print(*([""] if place else []), report.terminal(comparison))
+            console.print(*([""] if place else []), report.terminal(comparison, details))
     return 0

@@ -22,6 +22,10 @@ _MARK = {"better": "▲", "worse": "▼", "higher": "↑", "lower": "↓", "no m
 
 #: Flips shown for each metric each way in a terminal.
 N_FLIPS = 5
+#: With more metrics than this, undecided ones share a line, and flips are told question by question.
+N_METRICS = 4
+#: Questions told, and metrics named for each.
+N_QUESTIONS, N_NAMED = 8, 3
 
 
 def signed(value: float | None) -> str:
@@ -79,17 +83,18 @@ def headline(comparison: Comparison) -> str:
     return "; ".join(parts + rest) or "nothing could be compared"
 
 
-def terminal(comparison: Comparison) -> Group:
-    """Head, table, flips, cost, warnings."""
+def terminal(comparison: Comparison, details: bool = False) -> Group:
+    """Head, table, flips, cost, warnings. `details`: a line and all flips for each metric, however many there are."""
     c = comparison
     head = Text(f"A  {display(c.a)}\nB  {display(c.b)}\n{c.n_shared} questions in both")
     parts: list[Text | Table | Padding] = [head]
     parts += [Padding(Text(display(line)), (0, 0, 0, 1)) for line in _changed(c)]
     parts += [Text(f"! {display(line)}", style="yellow") for line in c.warnings]
     parts += [Text(), Text(display(headline(c)[:1].upper() + headline(c)[1:]) + ".", style="bold"), Text(), _table(c)]
-    parts += [Padding(Text(display(line), style="dim"), (0, 0, 0, 1)) for line in _under(c)]
+    parts += [Padding(Text(display(line), style="dim"), (0, 0, 0, 1)) for line in _under(c, details)]
     parts += list(_slices(c))
-    parts += list(_flips(c))
+    moved = sum(bool(flips.better or flips.worse) for flips in c.flips.values())
+    parts += list(_flips(c) if details or moved <= N_METRICS else _questions(c))
     if c.usage:
         parts += [Text(), Text("Cost, tokens, latency", style="bold"), _usage(c)]
     return Group(*parts)
@@ -117,9 +122,31 @@ def _changed(c: Comparison) -> Iterator[str]:
         yield "What changed: " + "; ".join(c.changed)
 
 
-def _under(c: Comparison) -> Iterator[str]:
+def _undecided(c: Comparison) -> str:
+    """What the questions could have found, for all undecided metrics together."""
+    few = [one for one in c.metrics.values() if one.verdict == "too few questions to tell"]
+    least = min((one for one in few if one.smallest_detectable is not None), key=_detectable, default=None)
+    found = (
+        f"find differences from {_detectable(least):.3f} ({least.key}) at best" if least else "find nothing for certain"
+    )
+    asked, needed = sorted(one.n_pairs for one in few), sorted(one.n_needed for one in few)
+    spread = f"{asked[0]} to {asked[-1]}" if asked[0] < asked[-1] else str(asked[0])
+    return (
+        f"{len(few)} metrics are undecided: their {spread} questions {found}; {needed[-1]} would find {c.smallest:g} "
+        f"in each of them, {needed[0]} in {min(few, key=lambda one: one.n_needed).key} (--details: metric by metric)."
+    )
+
+
+def _detectable(one: Difference) -> float:
+    return one.smallest_detectable if one.smallest_detectable is not None else float("inf")
+
+
+def _under(c: Comparison, details: bool = True) -> Iterator[str]:
+    together = not details and sum(one.verdict == "too few questions to tell" for one in c.metrics.values()) > N_METRICS
+    if together:
+        yield _undecided(c)
     for key, one in c.metrics.items():
-        notes = [note for note in (power_note(one, c.smallest), *one.notes) if note]
+        notes = [note for note in ("" if together else power_note(one, c.smallest), *one.notes) if note]
         if one.only_a or one.only_b:
             notes.append(f"scored only in A: {one.only_a}, only in B: {one.only_b}")
         if notes:
@@ -173,6 +200,48 @@ def _flips(c: Comparison) -> Iterator[Text | Padding]:
                 yield Padding(
                     Text(f"{mark} and {len(ids) - N_FLIPS} more (--json names them all)", style="dim"), (0, 0, 0, 1)
                 )
+
+
+def _questions(c: Comparison) -> Iterator[Text | Padding]:
+    """The questions that changed most, each once, with the metrics that changed: decided metrics before the others."""
+    decided = sorted(c.flips, key=lambda key: c.metrics[key].verdict not in ("better", "worse"))
+    worse: dict[str, list[str]] = {}
+    better: dict[str, list[str]] = {}
+    for key in decided:
+        for side, ids in ((worse, c.flips[key].worse), (better, c.flips[key].better)):
+            for item in ids:
+                side.setdefault(item, []).append(key)
+    both = len(worse.keys() & better.keys())
+    yield Text()
+    yield Text(
+        f"Questions that changed: {len(worse)} worse, {len(better)} better"
+        + (f" (of these {both} in some metrics each)" if both else ""),
+        style="bold",
+    )
+    for mark, style, side in (("✗", "red", worse), ("✓", "green", better)):
+        ranked = sorted(side, key=lambda item: (-len(side[item]), item))
+        for item in ranked[:N_QUESTIONS]:
+            yield Padding(_question(c, item, side[item], mark, style), (0, 0, 0, 1))
+        if len(ranked) > N_QUESTIONS:
+            more = f"{mark} and {len(ranked) - N_QUESTIONS} more (--details, --json)"
+            yield Padding(Text(more, style="dim"), (0, 0, 0, 1))
+
+
+def _question(c: Comparison, item: str, keys: Sequence[str], mark: str, style: str) -> Text:
+    told = {key: c.reasons[key][item] for key in keys if item in c.reasons.get(key, {})}
+    line = Text(f"{mark} ", style=style)
+    line.append(display(item), style="bold")
+    if told:
+        line.append(f"  {_line(next(iter(told.values())).question, 90)}")
+    named = [
+        f"{key} {number(told[key].a)} → {number(told[key].b)}" if key in told else key for key in list(keys)[:N_NAMED]
+    ]
+    more = f" and {len(keys) - N_NAMED} more" if len(keys) > N_NAMED else ""
+    line.append(f"\n    {', '.join(named)}{more}")
+    why = next((reason.why for reason in told.values() if reason.why), "")
+    if why:
+        line.append(f"\n    in {'B' if mark == '✗' else 'A'}: {_line(why, 300)}", style="dim")
+    return line
 
 
 def _flip(c: Comparison, key: str, item: str, mark: str, style: str) -> Text:
