@@ -245,6 +245,10 @@ def nearest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
     return [folded[hit] for hit in hits]
 
 
+#: The message of a row that stands for a golden item without a recorded output; a note of the run counts these.
+NOTHING_RECORDED = "nothing was recorded for this question"
+
+
 def shortened(value: object, limit: int = 80) -> str:
     """`repr(value)` cut to about `limit` characters, for messages."""
     text = repr(value)

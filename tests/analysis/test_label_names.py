@@ -10,7 +10,7 @@ from ragauge.analysis.label_names import LabelNames
 from ragauge.analysis.summarise import summarise
 from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, RetrievedChunk, RetrievedContext, Sample
-from ragauge.errors import Reason
+from ragauge.errors import NOTHING_RECORDED, Reason
 from ragauge.testing.runs import a_run
 
 
@@ -72,4 +72,6 @@ def test_the_summary_says_what_failed_rows_say(tmp_path: Path) -> None:
         record.model_copy(update={"error": "boom" if record.index else "bang"}) if record.index < 3 else record
         for record in run.records()
     ]
+    unrecorded = records[4].model_copy(update={"error": NOTHING_RECORDED})  # another note counts these
+    records[4] = unrecorded
     assert summarise(run.manifest, records).notes[0] == "3 of 5 questions failed: boom (2 times); bang"

@@ -10,7 +10,7 @@ from ragauge.analysis.judge_votes import noise_note, noise_of, votes_note
 from ragauge.analysis.thresholds import Threshold, Thresholds, judge_value
 from ragauge.core.run import Estimate, Manifest, MetricResult, Record, Summary
 from ragauge.core.sample import Usage
-from ragauge.errors import Reason
+from ragauge.errors import NOTHING_RECORDED, Reason
 from ragauge.stats.intervals import mean_interval
 
 #: How many of the worst rows of a metric a summary names.
@@ -59,13 +59,14 @@ def summarise_table(table: RunTable) -> Summary:
 
 def _failed_note(table: RunTable) -> str | None:
     """What the failed rows say, the most frequent first."""
-    if not table.errors:
+    errors = [one for one in table.errors.values() if NOTHING_RECORDED not in one]
+    if not errors:
         return None
-    messages = Counter(one if len(one) <= 200 else f"{one[:199]}…" for one in table.errors.values())
+    messages = Counter(one if len(one) <= 200 else f"{one[:199]}…" for one in errors)
     common = messages.most_common(N_MESSAGES)
     said = "; ".join(f"{message} ({n} times)" if n > 1 else message for message, n in common)
     more = len(messages) - len(common)
-    return f"{len(table.errors)} of {len(table.ids)} questions failed: {said}" + (f"; and {more} more" if more else "")
+    return f"{len(errors)} of {len(table.ids)} questions failed: {said}" + (f"; and {more} more" if more else "")
 
 
 def _blank_note(table: RunTable) -> str | None:

@@ -15,7 +15,7 @@ from ragauge.core.score import Unscored
 from ragauge.core.system import System, repeating
 from ragauge.engine.plan import MetricPlan
 from ragauge.engine.score import failed_scores, score_sample
-from ragauge.errors import Reason, SampleError, SystemFailed, TimedOut
+from ragauge.errors import NOTHING_RECORDED, Reason, SampleError, SystemFailed, TimedOut
 
 Resolve = Callable[[GoldenItem, Response], Labels]
 
@@ -139,7 +139,7 @@ async def _sample(execution: Execution, job: Job) -> Sample:
     if job.sample is not None:
         return job.sample.model_copy(update={"repeat": job.repeat})
     if execution.system is None or execution.resolve is None:
-        raise SystemFailed("nothing was recorded for this question")
+        raise SystemFailed(NOTHING_RECORDED)
     with repeating(job.repeat):
         response = await _respond(execution, execution.system, job.item)
     labels = execution.resolve(job.item, response)
