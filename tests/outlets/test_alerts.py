@@ -346,3 +346,38 @@ def test_a_wrong_setting_is_told_without_its_secrets(section: dict[str, Any], sa
 def test_the_schema_in_the_documentation_is_the_alerts() -> None:
     file = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas" / "alert.schema.json"
     assert json.loads(file.read_text(encoding="utf-8")) == Alert.model_json_schema(mode="serialization")
+
+
+@pytest.mark.parametrize("text", ["&" * 5_000, "<" * 5_000, "", " \x00 "], ids=["amp", "less", "empty", "blank"])
+def test_an_alert_of_any_texts_fits_into_a_message(text: str) -> None:
+    alert = Alert(
+        key="k", event="e", title=text or "x", facts=(text,) * 12, links=(Link(label=text, url="https://a.test"),) * 9,
+        measures=tuple(Measure(name=text, value=text, note=text, verdict="broken") for _ in range(30)),
+        groups=tuple(Group(title=text, entries=(Entry(name=text, text=text, note=text),) * 9) for _ in range(5)),
+    )  # fmt: skip
+    found = slack.message(alert, "<!here>")
+    assert found["blocks"][-1]["elements"][0]["text"] == "<!here>"
+    assert sum(block["type"] == "actions" for block in found["blocks"]) == 1
+
+
+def test_a_channel_that_raises_is_an_outcome_and_the_others_are_told(tmp_path: Path, receiver: WebhookReceiver) -> None:
+    class Broken:
+        label, id = "broken", "0"
+
+        def render(self, alert: Alert) -> dict[str, Any]:
+            return {}
+
+        def send(self, alert: Alert, *, sleep: Any = None) -> http.Sent:
+            raise KeyError("https://hooks.example/T0/secret")
+
+    ledger = Ledger(tmp_path / "told.sqlite")
+    for _ in range(2):  # it is tried again at once: nothing is left claimed
+        first, second = tell(trouble(), [Broken(), SlackChannel(receiver.url)], ledger)
+        assert (first.outcome, first.why) == ("failed", "the channel failed with KeyError")
+        assert second.outcome in ("sent", "already sent")
+    assert len(receiver.documents) == 1
+
+
+def test_the_token_of_a_bot_is_not_told() -> None:
+    said = http.without_secrets("no answer to 123456:AAbbCCdd of /chat", "tgram://123456:AAbbCCdd/chat")
+    assert "AAbbCCdd" not in said

@@ -162,3 +162,11 @@ def test_the_shipped_dashboard_and_rules_name_only_what_is_told() -> None:
     assert len(named) >= 10
     assert named <= known
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
+def test_a_time_that_is_none_takes_no_other_figure_with_it(tmp_path: Path) -> None:
+    made = a_run(tmp_path, {"q1": {"faithfulness": 1.0}}, created="2026-01-31T10:12:03+00:00")
+    manifest = made.manifest.model_copy(update={"created": "yesterday"})
+    found = parse(prometheus_text(manifest, summarise(made.manifest, made.records())))
+    assert "ragauge_eval_metric_value" in found
+    assert "ragauge_last_run_timestamp_seconds" not in found

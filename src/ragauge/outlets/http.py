@@ -109,7 +109,9 @@ def without_secrets(text: str, url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     pieces = [piece for piece in parts.path.split("/") if len(piece) > 8]
-    for secret in (url, parts.path, parts.query, parts.netloc if "@" in parts.netloc else "", *pieces):
+    # In an address of apprise the token of a bot can stand where others have their host.
+    hidden = parts.netloc if "@" in parts.netloc or parts.scheme not in ("http", "https") else ""
+    for secret in (url, parts.path, parts.query, hidden, *pieces):
         if len(secret) > 3:
             text = text.replace(secret, "…")
     if parts.password:

@@ -6,6 +6,7 @@ so the judge's counters are those of that run: they start again with the next, a
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ def _families(manifest: Manifest, summary: Summary, suite: str, gate: float | No
         )  # fmt: skip
     yield Family(
         "ragauge_last_run_timestamp_seconds", "gauge", "When the last run was made.",
-        (({"suite": suite}, datetime.fromisoformat(manifest.created).timestamp()),),
+        tuple(({"suite": suite}, seconds) for seconds in _seconds(manifest.created)),
     )  # fmt: skip
     yield from _judging(manifest, summary)
     yield Family("ragauge_build_info", "gauge", "The ragauge that made the last run.",
@@ -152,6 +153,12 @@ def _status(result: MetricResult) -> dict[str, int]:
 
 def _labels(labels: Mapping[str, str]) -> str:
     return "{" + ",".join(f'{name}="{_label(value)}"' for name, value in labels.items()) + "}"
+
+
+def _seconds(moment: str) -> Iterator[float]:
+    """Seconds since 1970, unless somebody wrote something else into the manifest: the other figures stand then."""
+    with contextlib.suppress(ValueError, OverflowError):
+        yield datetime.fromisoformat(moment).timestamp()
 
 
 def _label(value: str) -> str:

@@ -22,20 +22,26 @@ def message(alert: Alert, mention: str | None = None) -> Message:
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": {"type": "plain_text", "text": head, "emoji": True}},
     ]
-    if alert.facts:
-        blocks.append(_section("\n".join(escape(_plain(fact, 300)) for fact in alert.facts[:8])))
+    facts = [escape(line) for fact in alert.facts[:8] if (line := _plain(fact, 300))]
+    if facts:
+        blocks.append(_section("\n".join(facts)))
     shown = alert.measures[:N_FIELDS]
     if shown:
         fields = [{"type": "mrkdwn", "text": _cut(_field(measure), 400)} for measure in shown]
         blocks.append({"type": "section", "fields": fields})
     if len(alert.measures) > len(shown):
         blocks.append(_context(f"and {len(alert.measures) - len(shown)} more"))
-    blocks += [_section(_group(group)) for group in alert.groups[:N_GROUPS] if group.entries]
+    end: list[dict[str, Any]] = []
     if alert.links:
-        blocks.append({"type": "actions", "elements": [_button(link.label, link.url) for link in alert.links[:5]]})
+        end.append({"type": "actions", "elements": [_button(link.label, link.url) for link in alert.links[:5]]})
     if mention:
-        blocks.append(_context(mention))
-    return checked({"text": escape(head), "blocks": blocks})
+        end.append(_context(mention))
+    left = TOTAL - sum(map(len, _texts([*blocks, *end])))
+    for group in alert.groups[:N_GROUPS]:
+        if group.entries and left > HEADER:  # escaping can make a text five times as long
+            blocks.append(_section(_group(group), left))
+            left -= len(blocks[-1]["text"]["text"])
+    return checked({"text": escape(head), "blocks": [*blocks, *end]})
 
 
 def sign(alert: Alert) -> str:
@@ -97,8 +103,8 @@ def _group(group: Group) -> str:
     return "\n".join(lines)
 
 
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": _cut(text, SECTION)}}
+def _section(text: str, limit: int = SECTION) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": _cut(text, min(limit, SECTION))}}
 
 
 def _context(text: str) -> dict[str, Any]:
@@ -106,7 +112,7 @@ def _context(text: str) -> dict[str, Any]:
 
 
 def _button(label: str, url: str) -> dict[str, Any]:
-    return {"type": "button", "text": {"type": "plain_text", "text": _plain(label, BUTTON)}, "url": url}
+    return {"type": "button", "text": {"type": "plain_text", "text": _plain(label, BUTTON) or "Open"}, "url": url}
 
 
 def _texts(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -138,7 +138,10 @@ def _tell_one(
         return Delivery(channel.label, "failed", error.message)
     if isinstance(decided, Delivery):
         return decided
-    sent = channel.send(decided, sleep=sleep)
+    try:
+        sent = channel.send(decided, sleep=sleep)
+    except Exception as error:  # of a library that sends; what it says may hold the address
+        sent = Sent("failed", f"the channel failed with {type(error).__name__}", 1)
     why = sent.why
     try:
         with ledger.locked() as connection:
