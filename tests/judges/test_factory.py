@@ -223,3 +223,15 @@ def test_the_entry_points_lead_here() -> None:
     assert factory.openai({"name": "gpt-x", "api_key_env": "PATH"}).info().name == "openai:gpt-x"
     assert factory.openai({"name": "openai:gpt-x", "api_key_env": "PATH"}).info().name == "openai:gpt-x"
     assert factory.python({"name": "json:dumps"}).info().name == "python:json:dumps"
+
+
+def test_a_module_in_the_working_directory_is_found_and_one_that_breaks_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "judge_beside_xyz.py").write_text("def ask(request):\n    return 'yes'\n", encoding="utf-8")
+    (tmp_path / "judge_broken_xyz.py").write_text("raise ValueError('no weights')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert make_judge("python:judge_beside_xyz:ask").info().name == "python:judge_beside_xyz:ask"
+    with pytest.raises(SettingsError, match="cannot be imported: ValueError: no weights"):
+        make_judge("python:judge_broken_xyz:ask")

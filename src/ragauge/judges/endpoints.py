@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import sys
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -100,12 +101,22 @@ def _python(settings: JudgeSettings, endpoint: Endpoint) -> Provider:
     module, _, name = settings.model.rpartition(":")
     if not module:
         raise SettingsError(f"judge: {settings.name!r} is not python:module:function")
+    here = os.getcwd()
+    if here not in sys.path:  # as for a system: the module beside the settings
+        sys.path.insert(0, here)
     try:
-        function = getattr(importlib.import_module(module), name)
-    except ImportError as problem:
-        raise SettingsError(f"judge: the module {module!r} cannot be imported: {problem}") from None
-    except AttributeError:
-        raise SettingsError(f"judge: the module {module!r} has no {name!r}") from None
+        found = importlib.import_module(module)
+    except Exception as problem:
+        told = str(problem) if isinstance(problem, ImportError) else f"{type(problem).__name__}: {problem}"
+        raise SettingsError(
+            f"judge: the module {module!r} cannot be imported: {told}",
+            hint=f"Run from the folder that holds it (this one is {here}), or install it."
+            if isinstance(problem, ModuleNotFoundError)
+            else "",
+        ) from problem
+    function = getattr(found, name, None)
+    if function is None:
+        raise SettingsError(f"judge: the module {module!r} has no {name!r}")
     if not callable(function):
         raise SettingsError(f"judge: {settings.model} is not a function")
     return PythonProvider(endpoint, function)
