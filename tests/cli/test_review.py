@@ -211,6 +211,39 @@ def test_thumbs_down_is_understood_in_many_spellings() -> None:
     assert disagreement(record) is None
 
 
+@pytest.mark.parametrize(
+    ("ballots", "says"),
+    [
+        ({}, None),
+        ({"a": "supported", "b": "supported"}, None),
+        ({"a": "supported", "b": "contradicted"}, "the judges disagree on faithfulness: a: supported, b: contradicted"),
+    ],
+)
+def test_judges_disagree_where_they_voted_differently_whatever_a_reason_says(
+    ballots: dict[str, str], says: str | None
+) -> None:
+    from ragauge.core.run import Record
+    from ragauge.core.score import Scored
+    from ragauge.core.verdict import Verdict
+    from ragauge.testing import a_sample
+
+    verdict = Verdict(id="c1", label="supported", reason="The notes say it all: the port is 80.", ballots=ballots)
+    record = Record(index=0, sample=a_sample(), scores={"faithfulness": Scored(value=1.0, verdicts=(verdict,))})
+    assert disagreement(record) == says
+
+
+def test_a_user_without_a_name_is_told_to_give_one(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 987_654)
+    with pytest.raises(KeyError):
+        pwd.getpwuid(987_654)
+    with pytest.raises(UsageError, match="--reviewer"):
+        call("next")
+
+
 def test_representatives_of_clusters_of_failures_are_queued(place: Path) -> None:
     sources = as_json("add", "docs", "--budget", "40")["sources"]
     assert sources["cluster"] >= 1

@@ -295,4 +295,11 @@ def import_(file: Path, reviewer: str | None, second_opinion: bool, where: str) 
 
 
 def _name(reviewer: str | None) -> str:
-    return reviewer if reviewer is not None else getpass.getuser()
+    if reviewer is not None:
+        return reviewer
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in many containers
+        from ragauge.errors import UsageError
+
+        raise UsageError("nobody says who you are: this user has no name", hint="--reviewer NAME") from None

@@ -150,8 +150,9 @@ def disagreement(record: Record) -> str | None:
         if not isinstance(score, Scored):
             continue
         for verdict in score.verdicts:
-            if " say " in verdict.reason and ": " in verdict.reason.rpartition(" say ")[2]:
-                return f"the judges disagree on {key}: {verdict.reason[-160:]}"
+            if len(set(verdict.ballots.values())) > 1:
+                said = ", ".join(f"{name}: {label}" for name, label in verdict.ballots.items())
+                return f"the judges disagree on {key}: {said[:160]}"
     values = {key.partition("@")[0]: score.value for key, score in record.scores.items() if isinstance(score, Scored)}
     if values.get("correctness") == 1.0 and values.get("keyword_hits") == 0.0:
         return "the judge calls the answer correct, but none of the required keywords is in it"
