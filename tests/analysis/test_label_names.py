@@ -10,6 +10,7 @@ from ragauge.analysis.label_names import LabelNames
 from ragauge.analysis.summarise import summarise
 from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, RetrievedChunk, RetrievedContext, Sample
+from ragauge.core.score import Unscored
 from ragauge.errors import NOTHING_RECORDED, Reason
 from ragauge.testing.runs import a_run
 
@@ -75,3 +76,12 @@ def test_the_summary_says_what_failed_rows_say(tmp_path: Path) -> None:
     unrecorded = records[4].model_copy(update={"error": NOTHING_RECORDED})  # another note counts these
     records[4] = unrecorded
     assert summarise(run.manifest, records).notes[0] == "3 of 5 questions failed: boom (2 times); bang"
+
+
+def test_the_summary_says_what_failed_scores_say(tmp_path: Path) -> None:
+    lost = Unscored(reason=Reason.JUDGE_UNAVAILABLE, detail="the judge raised RuntimeError: no model")
+    run = a_run(tmp_path, {f"q{n}": {"faithfulness": lost if n < 3 else 1.0} for n in range(5)})
+    note = "3 scores are missing because of errors: the judge raised RuntimeError: no model (3 times)"
+    assert note in summarise(run.manifest, run.records()).notes
+    fine = a_run(tmp_path, {"q1": {"faithfulness": Unscored(reason=Reason.ABSTAINED, detail="declined")}}, name="fine")
+    assert not any("missing" in line for line in summarise(fine.manifest, fine.records()).notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,11 @@ from ragauge.analysis.label_names import LabelNames
 from ragauge.core.metric import MetricSpec
 from ragauge.core.run import Manifest, Record
 from ragauge.core.sample import Usage
-from ragauge.core.score import Scored, Unscored
+from ragauge.core.score import Kind, Scored, Unscored, kind_of
 from ragauge.errors import Reason, StoreError
+
+#: Different messages of failed scores that are counted: judges that put ids into them must not fill the memory.
+MAX_FAULTS = 500
 
 
 @dataclass
@@ -78,6 +82,7 @@ class RunTable:
     usage: dict[str, Usage] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
     names: LabelNames = field(default_factory=LabelNames)
+    faults: Counter[str] = field(default_factory=Counter)  # what scores that failed in rows that did not say
 
     def clusters_of(self, column: Column) -> list[str]:
         """The cluster of each scored item, in the order of `column.values`."""
@@ -116,6 +121,8 @@ def _add(table: RunTable, record: Record) -> None:
         score = record.scores.get(key)
         if score is not None:
             _check_range(table, column, item_id, score)
+            if isinstance(score, Unscored) and not record.error and kind_of(score.reason) is Kind.ERROR:
+                _count_fault(table.faults, score.detail)
             column.add(item_id, score)
     for key, used in record.used.items():
         table.judge_usage = table.judge_usage + used.usage
@@ -127,6 +134,11 @@ def _add(table: RunTable, record: Record) -> None:
         value = getattr(sample.response, name)
         if value is not None:
             table.latencies.setdefault(name, []).append(value)
+
+
+def _count_fault(faults: Counter[str], detail: str) -> None:
+    if detail and (detail in faults or len(faults) < MAX_FAULTS):
+        faults[detail] += 1
 
 
 def _check_range(table: RunTable, column: Column, item_id: str, score: Scored | Unscored) -> None:

@@ -34,6 +34,7 @@ def summarise_table(table: RunTable) -> Summary:
     judging = table.votes.overall()
     said = (
         _failed_note(table),
+        _fault_note(table),
         table.names.note(),
         _blank_note(table),
         _unknown_note(table),
@@ -62,11 +63,23 @@ def _failed_note(table: RunTable) -> str | None:
     errors = [one for one in table.errors.values() if NOTHING_RECORDED not in one]
     if not errors:
         return None
-    messages = Counter(one if len(one) <= 200 else f"{one[:199]}…" for one in errors)
-    common = messages.most_common(N_MESSAGES)
+    return f"{len(errors)} of {len(table.ids)} questions failed: {_most_common(Counter(errors))}"
+
+
+def _fault_note(table: RunTable) -> str | None:
+    """What scores that failed say, where the row itself did not fail: mostly the judge's words."""
+    n = sum(table.faults.values())
+    return f"{n} scores are missing because of errors: {_most_common(table.faults)}" if n else None
+
+
+def _most_common(messages: Counter[str]) -> str:
+    """The most frequent messages with their numbers."""
+    cut: Counter[str] = Counter()
+    for message, n in messages.items():
+        cut[message if len(message) <= 200 else f"{message[:199]}…"] += n
+    common = cut.most_common(N_MESSAGES)
     said = "; ".join(f"{message} ({n} times)" if n > 1 else message for message, n in common)
-    more = len(messages) - len(common)
-    return f"{len(errors)} of {len(table.ids)} questions failed: {said}" + (f"; and {more} more" if more else "")
+    return said + (f"; and {len(cut) - len(common)} more" if len(cut) > len(common) else "")
 
 
 def _blank_note(table: RunTable) -> str | None:
