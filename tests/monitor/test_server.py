@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import random
+import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -186,6 +187,19 @@ def test_5000_hostile_requests_are_refused_with_reasons_and_lose_nothing(tmp_pat
     assert grown < 60_000, f"{grown} kB more after 5000 requests than after 1000"
     assert len(good) > 20
     assert all_of(tmp_path / "log").keys() == good
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_without_a_complaint(tmp_path: Path) -> None:
+    with serving(tmp_path / "log") as served:
+        status, answer = served.post("/v1/queries", GOOD)
+        assert status == 200
+        served.hang_up()
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(20) == 0
+        assert served.process.stderr is not None
+        assert served.process.stderr.read() == ""
+    assert all_of(tmp_path / "log").keys() == {answer["id"]}
 
 
 def _ragauge(*arguments: str) -> Any:

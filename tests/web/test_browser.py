@@ -242,9 +242,11 @@ def test_serve_starts_quickly_and_says_where_it_is(two: Any, tmp_path: Path) -> 
         assert seconds < 10, "far beyond the two seconds of a quiet machine (benchmarks/web.py measures it)"
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(20)
-        if process.stderr is not None:
-            process.stderr.close()
+        code = process.wait(20)
+        assert process.stderr is not None
+        left = process.stderr.read()
+        process.stderr.close()
+    assert (code, left) == (0, "")  # Ctrl-C is the way to end it
 
 
 def test_other_machines_need_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

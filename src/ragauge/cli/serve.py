@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ def command(host: str, port: int, **flags: Any) -> int:
             app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="off",
             timeout_keep_alive=30, h11_max_incomplete_event_size=32_768,
         )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # the way to end it, and no mistake
+            uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
     return 0
