@@ -62,7 +62,7 @@ class GoldenItem(Model):
     """One golden question. Optional fields are absent (None or empty), never empty strings.
 
     `answer` is the reference answer. `sources` are document ids, `chunks` chunk ids, `relevance` grades either of
-    them 0 to 3 (0 = judged and not relevant). `answerable` None means unknown (recorded outputs without labels).
+    them 0 to 3 (0 = judged and not relevant). `answerable` None means that nothing is said: see `can_be_answered`.
     `claims` are the reference's atomic claims, split once and stored.
     """
 
@@ -86,6 +86,14 @@ class GoldenItem(Model):
     def fingerprint(self) -> str:
         """Content hash of the item (every field but `metadata`)."""
         return fingerprint(self.model_dump(mode="json", exclude={"metadata"}, exclude_none=True))
+
+    @property
+    def can_be_answered(self) -> bool | None:
+        """Whether the corpus answers the question. `answerable` where it is said; evidence of the answer is a yes."""
+        if self.answerable is not None:
+            return self.answerable
+        graded = any(grade > 0 for grade in (self.relevance or {}).values())
+        return True if graded or self.sources or self.chunks or self.evidence else None
 
     def ask(self) -> Question:
         """The question as the system under test sees it: no labels."""

@@ -64,12 +64,12 @@ def _question(item: GoldenItem) -> Iterator[Found]:
 
 def _answer(item: GoldenItem) -> Iterator[Found]:
     refuses = item.answer is not None and is_refusal(item.answer)
-    if item.answerable is None:
+    if item.can_be_answered is None:
         yield (
             "answerable_unknown", "warning", "answerable", "it is not said whether the corpus can answer this",
             "Set `answerable: true` or `answerable: false`.",
         )  # fmt: skip
-    elif item.answerable:
+    elif item.can_be_answered:
         if is_blank(item.answer):
             yield (
                 "no_reference", "warning", "answer", "answerable, but there is no reference answer",

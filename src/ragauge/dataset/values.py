@@ -66,7 +66,9 @@ class Values:
         try:
             return reader(value, *args)
         except Wrong as wrong:
-            self.problem(name, wrong.problem, wrong.accepted, value if wrong.found is None else wrong.found)
+            graded = name in ("sources", "chunks") and isinstance(value, Mapping)
+            accepted = "a list of ids; with grades: relevance: {ID: 0 to 3}" if graded else wrong.accepted
+            self.problem(name, wrong.problem, accepted, value if wrong.found is None else wrong.found)
             return None
 
     def text(self, name: str) -> str | None:

@@ -56,7 +56,7 @@ class Supply:
         self.n += 1
         have = {
             Need.REFERENCE: item.answer is not None,
-            Need.ANSWERABLE: item.answerable is not None,
+            Need.ANSWERABLE: item.can_be_answered is not None,
             Need.KEYWORDS: bool(item.keywords),
             Need.LABELS: labels.chunks is not None or labels.documents is not None,
         }

@@ -44,10 +44,10 @@ class Abstention:
 
     async def score(self, sample: Sample) -> Scored | Unscored:
         """Compare what was done with what should have been."""
-        if sample.item.answerable is None:
+        if sample.item.can_be_answered is None:
             return unscored(Reason.ANSWERABLE_UNKNOWN, "the item does not say whether it is answerable")
         decision = await decide_with(self.judge, sample, self.phrases)
         if decision is None:
             return unscored(Reason.NO_ANSWER, "the system gave no answer")
-        right = decision.answered if sample.item.answerable else decision.kind == "declined"
+        right = decision.answered if sample.item.can_be_answered else decision.kind == "declined"
         return Scored(value=float(right), count=1, details=decision.details())

@@ -40,9 +40,9 @@ class CorrectAbstention:
 
     async def score(self, sample: Sample) -> Scored | Unscored:
         """Look only at unanswerable items."""
-        if sample.item.answerable is None:
+        if sample.item.can_be_answered is None:
             return unscored(Reason.ANSWERABLE_UNKNOWN, "the item does not say whether it is answerable")
-        if sample.item.answerable:
+        if sample.item.can_be_answered:
             return unscored(Reason.ANSWERABLE, "declining an answerable item is wrong: see wrong_abstention")
         decision = await decide_with(self.judge, sample, self.phrases)
         if decision is None:

@@ -42,9 +42,9 @@ class HallucinationOnUnanswerable:
 
     async def score(self, sample: Sample) -> Scored | Unscored:
         """Look only at unanswerable items."""
-        if sample.item.answerable is None:
+        if sample.item.can_be_answered is None:
             return unscored(Reason.ANSWERABLE_UNKNOWN, "the item does not say whether it is answerable")
-        if sample.item.answerable:
+        if sample.item.can_be_answered:
             return unscored(Reason.ANSWERABLE, "an answerable item is meant to be answered")
         decision = await decide_with(self.judge, sample, self.phrases)
         if decision is None:

@@ -41,9 +41,9 @@ class WrongAbstention:
 
     async def score(self, sample: Sample) -> Scored | Unscored:
         """Look only at answerable items."""
-        if sample.item.answerable is None:
+        if sample.item.can_be_answered is None:
             return unscored(Reason.ANSWERABLE_UNKNOWN, "the item does not say whether it is answerable")
-        if not sample.item.answerable:
+        if not sample.item.can_be_answered:
             return unscored(Reason.UNANSWERABLE, "declining an unanswerable item is right: see correct_abstention")
         decision = await decide_with(self.judge, sample, self.phrases)
         if decision is None:
