@@ -283,6 +283,27 @@ def test_rules_of_a_file(fallen: Path, tmp_path: Path) -> None:
         _run("check", "--log", fallen, "--rules", rules)
 
 
+def test_every_project_has_a_draw_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    noon = dt.datetime.combine(TODAY - dt.timedelta(1), dt.time(12), dt.UTC)
+    with LogWriter(log) as writer:
+        writer.append(
+            LoggedQuery(id=f"{project}{n}", at=noon, project=project, question=f"How deep is {n}?", answer=answer,
+                        chunks=(LoggedChunk(id="c", text="The depth is 4.", rank=1),))
+            for project, answer in (("help", "The depth is 4."), ("shop", "Bananas cost 99 dollars in Peru."))
+            for n in range(12)
+        )  # fmt: skip
+    for project, faithful in (("help", 1.0), ("shop", 0.0)):
+        of = ("--log", log, "--project", project)
+        assert _run("sample", *of, "--no-questions", "--n", 6).exit_code == 0
+        assert _run("judge", *of, "--quiet", "--metrics", "faithfulness").exit_code == 0
+        days = json.loads(_run("report", *of, "--days", 3, "--json").stdout)["days"]
+        figure = next(day["figures"]["faithfulness"] for day in days if "faithfulness" in day["figures"])
+        assert (figure["value"], figure["n"]) == (faithful, 6)
+        rows = json.loads(_run("rows", *of, "--day", noon.date(), "--json").stdout)["rows"]
+        assert {row["id"][:4] for row in rows} == {project}
+
+
 @pytest.mark.parametrize(("model", "name"), [(MonitorReport, "monitor-report"), (CheckDocument, "monitor-check")])
 def test_the_schema_in_the_documentation_is_the_models(model: type[Model], name: str) -> None:
     written = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ from ragauge.monitor.compact import compact, prune
 from ragauge.monitor.query import Feedback, LoggedQuery
 from ragauge.monitor.settings import log_settings
 from ragauge.monitor.store import open_log
+from ragauge.monitor.workspace import Workspace
 from ragauge.monitor.writer import LogWriter
 from ragauge.stats.drift import quantile_interval
 
@@ -338,6 +339,34 @@ def test_pruning_goes_on_where_somebody_else_prunes_too(tmp_path: Path) -> None:
     assert failed == []
     prune(tmp_path, keep_days=1, today=DAY)
     assert list((tmp_path / "queries").iterdir()) == []
+
+
+def test_what_was_made_of_days_is_deleted_wherever_it_is_kept(tmp_path: Path) -> None:
+    with LogWriter(tmp_path / "log") as writer:
+        writer.append([a_query()])
+    kept = []
+    log, state = str(tmp_path / "log"), tmp_path / "state"
+    for space in (
+        Workspace.beside(log, None, "a/../b"), Workspace.beside(log, state), Workspace.beside(log, state, "shop"),
+    ):  # fmt: skip
+        (space.root / "judged" / "2026-03-01").mkdir(parents=True)
+        (space.root / "samples").mkdir()
+        (space.root / "samples" / "2026-03-01.json").write_text("{}")
+        (space.root / "topics.json").write_text("{}")
+        kept.append(space.root / "topics.json")
+    gone = prune(log, keep_days=1, today=DAY, state=state)
+    assert len(gone) == 2 * len(kept)
+    left = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.suffix == ".json")
+    assert set(kept) < set(left)
+    assert not [path for path in left if path.name.startswith("2026")]
+
+
+@pytest.mark.parametrize(
+    ("sample", "says"), [({"shares": 0.1}, "share"), ({"n": "many"}, "n"), ({"share": 5}, "share"), ({"n": 0}, "n")]
+)
+def test_settings_of_the_draw_are_checked(sample: dict[str, object], says: str) -> None:
+    with pytest.raises(SettingsError, match=rf"monitor\.sample\.(?s:.*){says}"):
+        log_settings({"sample": sample})
 
 
 def test_a_token_of_the_wrong_kind_is_not_repeated() -> None:

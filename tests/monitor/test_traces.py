@@ -18,6 +18,7 @@ from tests.monitor.serving import all_of, serving
 
 from ragauge.monitor import trace_buffer
 from ragauge.monitor.otlp import BadExport, Span, spans_of_json
+from ragauge.monitor.redact import redactor
 from ragauge.monitor.trace_buffer import TraceBuffer
 from ragauge.monitor.traces import NOT_CAPTURED, query_of_trace
 
@@ -246,6 +247,21 @@ def test_a_server_that_takes_over_leaves_the_spans_of_the_one_that_still_runs(tm
     assert len(list(tmp_path.rglob("*.jsonl"))) == 1
     running.close()
     assert len(all_waiting(tmp_path)) == 1
+
+
+def test_nothing_is_written_before_it_is_redacted(tmp_path: Path) -> None:
+    asked = [replace(span, attributes={**span.attributes, "input.value": "Mail ann@example.org", "session.id": "s-1"},
+                     events=(("exception", {"exception.message": "no ann@example.org"}),), error="ann@example.org",
+                     name="ask ann@example.org") for span in WAITING]  # fmt: skip
+    buffer = TraceBuffer(tmp_path, redactor(["email"]))
+    buffer.write(asked)
+    buffer.hold(asked)
+    (file,) = tmp_path.rglob("*.jsonl")
+    assert "ann@" not in file.read_text()
+    assert '"session.id":"s-1"' in file.read_text()
+    buffer.close()
+    ((first, *_),) = all_waiting(tmp_path)
+    assert first.attributes["input.value"] == "Mail [email]"
 
 
 @pytest.mark.parametrize(

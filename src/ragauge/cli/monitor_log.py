@@ -194,7 +194,9 @@ def prune(log: str | None, config: Path | None, keep_days: int | None, dry_run: 
         from ragauge.errors import InputError
 
         raise InputError("no such log", file=place)
-    gone = [str(path) for path in run(place, keep_days=keep, today=datetime.now(UTC).date(), dry_run=dry_run)]
+    state = Path(settings.state) if settings.state else None
+    done = run(place, keep_days=keep, today=datetime.now(UTC).date(), dry_run=dry_run, state=state)
+    gone = [str(path) for path in done]
     if as_json:
         made = PruneDocument(log=place, keep_days=keep, dry_run=dry_run, deleted=tuple(gone))
         emit_json(made.model_dump(mode="json"))
@@ -216,6 +218,8 @@ def _opened(log: str | None, config: Path | None) -> tuple[LogSettings, str]:
     if settings.server.token:
         server = settings.server.model_copy(update={"token": fill_variables(settings.server.token)})
         settings = settings.model_copy(update={"server": server})
+    if settings.state:
+        settings = settings.model_copy(update={"state": str(whole.path(settings.state))})
     return settings, log or (settings.log if "://" in settings.log else str(whole.path(settings.log)))
 
 

@@ -17,7 +17,7 @@ _FLAGS = (
     click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Settings (default: ragauge.yaml)."),
     click.option(
         "--state", type=click.Path(path_type=Path, file_okay=False),
-        help="Where samples and judgements are kept (default: LOG/monitor).",
+        help="Where samples and judgements are kept, each project by itself (default: LOG/monitor).",
     ),
     click.option("--project", help="Only queries of this project."),
 )  # fmt: skip
@@ -67,7 +67,7 @@ def open_monitored(options: Mapping[str, Any], overrides: Mapping[str, Any] | No
     elif section.get("state"):
         section["state"] = str(settings.path(str(section["state"])))
     monitor = MonitorSettings.of(section, resolve_thresholds(settings.thresholds))
-    space = Workspace.beside(str(place), monitor.state)
+    space = Workspace.beside(str(place), monitor.state, monitor.project)
     name = str(section.get("name") or section.get("project") or Path(str(place)).name)
     return Monitored(open_log(str(place)), name, space, settings, monitor, section, str(place))
 

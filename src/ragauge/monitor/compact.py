@@ -31,7 +31,7 @@ from ragauge.monitor.layout import (
     write_whole,
 )
 from ragauge.monitor.store import connect, rows_sql
-from ragauge.monitor.workspace import FOLDER
+from ragauge.monitor.workspace import FOLDER, spaces_in
 
 try:
     import fcntl
@@ -245,18 +245,24 @@ def _alone(root: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def prune(place: str | Path, *, keep_days: int, today: date, dry_run: bool = False) -> list[Path]:
+def prune(
+    place: str | Path, *, keep_days: int, today: date, dry_run: bool = False, state: Path | None = None
+) -> list[Path]:
     """Delete every day's folder (queries, feedback, and what was made of them) older than `keep_days` days.
 
-    `keep_days` 1 keeps today and yesterday. Gives what was deleted, or would be. A folder vanishes in one step.
+    `keep_days` 1 keeps today and yesterday. `state`: where what was made of them is kept besides. Gives what was
+    deleted, or would be. A folder vanishes in one step.
     """
     root = local_root(place)
     before = today - timedelta(days=keep_days)
-    doomed = [folder for folder in _every_day(root) if date.fromisoformat(folder.name) < before]
-    files = [*sorted((root / _DAMAGED).glob("*.jsonl")), *sorted((root / FOLDER).glob("*/????-??-??.json"))]
+    spaces = [space for one in (root / FOLDER, state) if one is not None for space in spaces_in(one)]
+    doomed = [folder for folder in _every_day(root, spaces) if date.fromisoformat(folder.name) < before]
+    files = [*sorted((root / _DAMAGED).glob("*.jsonl"))]
+    files += [path for space in spaces for path in sorted(space.glob("*/????-??-??.json"))]
     aside = [path for path in files if _day_within(path.name, before)]
     if not dry_run:
-        for path in [*doomed, *root.glob("*/.gone-*"), *root.glob(f"{FOLDER}/*/.gone-*")]:
+        left = [path for one in (root, *spaces) for path in one.glob("*/.gone-*")]
+        for path in [*doomed, *left]:
             _delete(path)
         for path in aside:
             path.unlink(missing_ok=True)
@@ -280,10 +286,9 @@ def _delete(path: Path) -> None:
         raise StoreError(f"{path} could not be deleted: {error.strerror}", hint="Delete it by hand.") from error
 
 
-def _every_day(root: Path) -> list[Path]:
-    kinds = sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and not entry.name.startswith("."))
-    kinds += [f"{FOLDER}/{path.name}" for path in sorted((root / FOLDER).glob("*")) if path.is_dir()]
-    return [folder for kind in kinds for folder in day_folders(root, kind)]
+def _every_day(root: Path, spaces: list[Path]) -> list[Path]:
+    kinds = [path for one in (root, *spaces) for path in sorted(one.glob("[!.]*")) if path.is_dir()]
+    return [folder for kind in kinds for folder in day_folders(kind.parent, kind.name)]
 
 
 def _day_within(name: str, before: date) -> bool:

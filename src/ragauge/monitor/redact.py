@@ -97,7 +97,7 @@ def redact_query(query: LoggedQuery, redact: Redact) -> LoggedQuery:
         "note": _maybe(query.note, redact),
         "chunks": chunks,
         "tags": tuple(redact(tag) for tag in query.tags),
-        "metadata": _everywhere(query.metadata, redact),
+        "metadata": everywhere(query.metadata, redact),
         "redacted": True,
     }
     return query.model_copy(update=changed)
@@ -112,11 +112,12 @@ def _maybe(text: str | None, redact: Redact) -> str | None:
     return None if text is None else redact(text)
 
 
-def _everywhere(value: Any, redact: Redact) -> Any:
+def everywhere(value: Any, redact: Redact) -> Any:
+    """`value` with every text in it redacted."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
-        return {key: _everywhere(entry, redact) for key, entry in value.items()}
+        return {key: everywhere(entry, redact) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_everywhere(entry, redact) for entry in value]
+        return [everywhere(entry, redact) for entry in value]
     return value

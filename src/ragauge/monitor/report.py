@@ -155,7 +155,7 @@ def build_report(
     """
     settings = settings or MonitorSettings()
     opened, where = open_anything(log)
-    space = space or Workspace.beside(where, settings.state)
+    space = space or Workspace.beside(where, settings.state, settings.project)
     today = today or datetime.now(UTC).date()
     until = until or today
     since = until - timedelta(days - 1)
@@ -254,7 +254,7 @@ def sampled_rows(
     """The sampled answers of a day, those with the most low scores first. `texts` False: without reading the log."""
     settings = settings or MonitorSettings()
     opened, where = open_anything(log)
-    space = space or Workspace.beside(where, settings.state)
+    space = space or Workspace.beside(where, settings.state, settings.project)
     sample = space.sample(day)
     if sample is None:
         return []

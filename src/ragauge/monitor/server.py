@@ -83,9 +83,9 @@ class Endpoint:
         self.root, self.settings = root, settings
         self.server = settings.server
         self.writer = LogWriter(root)
-        self.traces = TraceBuffer(root)
         redact = redactor(settings.redact)
         self.redact = redact
+        self.traces = TraceBuffer(root, redact)
         self.intake = Intake(redact, int(self.server.max_record_kb * 1024), timedelta(days=self.server.max_age_days))
         self.limit = int(self.server.max_body_mb * (1 << 20))
         self.lines = Committer(self.writer.append_all)
@@ -212,7 +212,8 @@ class Endpoint:
             _log.exception("keeping the log in order failed")
 
     def _prune(self, keep_days: int) -> None:
-        prune(self.root, keep_days=keep_days, today=datetime.now(UTC).date())
+        state = Path(self.settings.state) if self.settings.state else None
+        prune(self.root, keep_days=keep_days, today=datetime.now(UTC).date(), state=state)
 
 
 def create_app(root: Path, settings: LogSettings) -> Starlette:

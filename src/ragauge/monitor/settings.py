@@ -27,6 +27,14 @@ class ServerSettings(_Section):
     max_age_days: int = Field(default=400, ge=1)
 
 
+class SampleSettings(_Section):
+    """How many answers of a day are judged: `n`, or a `share` of them."""
+
+    n: int = Field(default=200, ge=1)
+    share: float | None = Field(default=None, gt=0, le=1)
+    seed: int = 0
+
+
 class LogSettings(_Section):
     """What `ragauge monitor serve`, `ingest`, `compact` and `prune` read. The rest is for samples, reports and alerts.
 
@@ -41,9 +49,9 @@ class LogSettings(_Section):
     slow_ms: float = Field(default=500.0, gt=0)
     state: str | None = None
     alerts: Any = None
-    sample: Any = None
+    sample: SampleSettings | None = None
     name: str | None = None
-    metrics: Any = None
+    metrics: tuple[str, ...] | None = None
     embedder: str | None = None
     golden: str | None = None
     link: str | None = None
@@ -57,7 +65,8 @@ def log_settings(section: Mapping[str, Any]) -> LogSettings:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in ("monitor", *problem["loc"]))
         if problem["type"] == "extra_forbidden":
-            known = list((ServerSettings if problem["loc"][0] == "server" else LogSettings).model_fields)
+            kinds: dict[object, type[_Section]] = {"server": ServerSettings, "sample": SampleSettings}
+            known = list(kinds.get(problem["loc"][0] if len(problem["loc"]) > 1 else "", LogSettings).model_fields)
             near = nearest(str(problem["loc"][-1]), known)
             hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
             raise SettingsError(f"unknown setting {where!r}", hint=hint) from None

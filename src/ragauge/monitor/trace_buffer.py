@@ -13,13 +13,15 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ragauge.errors import StoreError
 from ragauge.monitor.lenient import plain
 from ragauge.monitor.otlp import Span
+from ragauge.monitor.redact import Redact, everywhere
 from ragauge.store.jsonl import JsonlWriter, whole_lines
 
 try:
@@ -35,6 +37,7 @@ _FILE_BYTES = 16 << 20
 #: A trace with more spans, or more traces than that at once, is closed early.
 _SPANS = 2_000
 _TRACES = 20_000
+_IDS = (".id", "_id")
 
 
 @dataclass
@@ -48,8 +51,9 @@ class _Waiting:
 class TraceBuffer:
     """The spans of traces that are not whole yet. `write` may be called in another thread, one call at a time."""
 
-    def __init__(self, root: Path) -> None:
-        self._folder = root / FOLDER
+    def __init__(self, root: Path, redact: Redact | None = None) -> None:
+        """`redact`: for what is written. What is held in memory becomes a query, which is redacted by itself."""
+        self._folder, self._redact = root / FOLDER, redact
         self._waiting: dict[str, _Waiting] = {}
         self._writer: JsonlWriter | None = None
         #: Files that are not written to any more, each with what locks it.
@@ -77,7 +81,8 @@ class TraceBuffer:
         """Put spans on the disk. Raises `StoreError`, `DiskFull`."""
         if not spans:
             return
-        lines = [json.dumps(plain(asdict(span)), ensure_ascii=False, separators=(",", ":")) for span in spans]
+        written = [_redacted(span, self._redact) for span in spans] if self._redact else spans
+        lines = [json.dumps(plain(asdict(span)), ensure_ascii=False, separators=(",", ":")) for span in written]
         writer = self._begin(spans)
         try:
             writer.append("\n".join(lines))
@@ -167,6 +172,19 @@ class TraceBuffer:
             for lock in self._old.values():
                 os.close(lock)
             self._old.clear()
+
+
+def _redacted(span: Span, redact: Redact) -> Span:
+    """The span with its texts redacted; ids stay, as those of queries do."""
+
+    def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value if name.endswith(_IDS) else everywhere(value, redact) for name, value in attributes.items()}
+
+    return replace(
+        span, name=redact(span.name), attributes=kept(span.attributes), resource=kept(span.resource),
+        events=tuple((name, kept(attributes)) for name, attributes in span.events),
+        error=None if span.error is None else redact(span.error),
+    )  # fmt: skip
 
 
 def _locked(path: Path) -> int | None:

@@ -4,6 +4,7 @@ LOG/monitor/samples/2026-01-31.json       the day's draw, with probabilities
 LOG/monitor/judged/2026-01-31/…           an ordinary run directory for each judging (`ragauge show`, `review` …)
 LOG/monitor/questions/2026-01-31.json     topics and drift of a random draw of the day's questions
 LOG/monitor/topics.json  accepted.json    the topics that days are counted by; what is the new normal
+LOG/monitor/projects/NAME/…               all of that for one project by itself
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from ragauge.core.model import Model
+from ragauge.core.model import Model, fingerprint
 from ragauge.errors import DiskFull, SettingsError, StoreError
 from ragauge.monitor.sampling import DaySample
 from ragauge.store.rundir import RunDir, list_runs, write_json
 
 M = TypeVar("M", bound=Model)
-FOLDER = "monitor"
+FOLDER, PROJECTS = "monitor", "projects"
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,12 @@ class Workspace:
     root: Path
 
     @staticmethod
-    def beside(log: str, state: Path | None = None) -> Workspace:
-        """Next to a log on this disk, or in `state`. Raises `SettingsError` for a log at a URL without `state`."""
+    def beside(log: str, state: Path | None = None, project: str | None = None) -> Workspace:
+        """Next to a log on this disk, or in `state`; every project has its own, or the draw of one would stand for
+        another. Raises `SettingsError` for a log at a URL without `state`.
+        """
+        if project is not None:
+            return Workspace(Workspace.beside(log, state).root / PROJECTS / folder_of(project))
         if state is not None:
             return Workspace(state)
         if "://" in log and not log.startswith("file://"):
@@ -103,6 +109,21 @@ class Workspace:
     def late(self, day: str) -> Iterator[RunDir]:
         """Runs of thumbs down that came after the draw."""
         return (run for run in self.runs(day) if run.manifest.dataset.name.endswith("late"))
+
+
+def folder_of(project: str) -> str:
+    """A project's name as that of a folder.
+
+    >>> folder_of("help"), folder_of("../a b")
+    ('help', '%2E%2E%2Fa%20b')
+    """
+    name = quote(project, safe="").replace(".", "%2E")
+    return name if len(name) <= 100 else f"{name[:80]}-{fingerprint(project)}"
+
+
+def spaces_in(root: Path) -> list[Path]:
+    """The folder of a workspace, and those of the projects in it."""
+    return [root, *sorted(path for path in (root / PROJECTS).glob("*") if path.is_dir())]
 
 
 def _parent(path: Path) -> None:
