@@ -97,6 +97,17 @@ def test_whatever_it_raises_becomes_a_failure_with_type_and_message(error: BaseE
     assert type(error).__name__ in str(caught.value)
 
 
+def test_secrets_in_what_was_raised_are_struck_out() -> None:
+    def fails(question: str) -> str:
+        raise ValueError("no answer from postgresql://me:hunter2@db/x; key sk-proj-abcdef123 refused" + " long" * 9000)
+
+    with pytest.raises(SystemFailed) as caught:
+        ask(fails)
+    said = str(caught.value)
+    assert "postgresql://me:***@db/x; key *** refused" in said
+    assert len(said) < 2100
+
+
 def test_its_own_kinds_of_failure_keep_their_words() -> None:
     def fails(question: str) -> str:
         raise TimedOut("took 5 s")

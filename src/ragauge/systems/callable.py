@@ -17,6 +17,10 @@ from ragauge.errors import RagaugeError, SettingsError, SystemFailed, nearest
 from ragauge.systems.coerce import as_response
 from ragauge.systems.objects import import_object
 from ragauge.systems.threads import in_daemon_thread
+from ragauge.systems.variables import struck
+
+#: Of what a function raised, so much is kept.
+_LONGEST = 2000
 
 _KEYS = ("function", "version")
 _FORM = "python:module:function, e.g. python:my_project.rag:answer"
@@ -92,9 +96,10 @@ class CallableSystem:
         except SystemFailed:
             raise
         except RagaugeError as error:
-            raise SystemFailed(f"{self._name} raised {type(error).__name__}: {error.message}") from error
+            raise SystemFailed(struck(f"{self._name} raised {type(error).__name__}: {error.message}", ())) from error
         except (Exception, SystemExit) as error:
-            raise SystemFailed(f"{self._name} raised {type(error).__name__}: {error}") from error
+            told = struck(f"{self._name} raised {type(error).__name__}: {error}", ())
+            raise SystemFailed(told[:_LONGEST]) from error
         elapsed = (time.perf_counter() - started) * 1000
         response = as_response(returned, source=self._name)
         if response.context is None and context is not None:

@@ -46,15 +46,21 @@ def secrets_in(value: Any) -> tuple[str, ...]:
     return tuple(sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True))
 
 
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+(@)")
+_KEYS = re.compile(r"\b(?:sk|pk|key|xai|gsk)-(?=[\w-]*\d)[\w-]{6,}|(?i:bearer\s+)[\w.~+/=-]{6,}")
+
+
 def struck(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret replaced by `***`.
+    """`text` with every secret, and whatever looks like an API key or a password in an address, replaced by `***`.
 
     >>> struck("401: key abcd1234 refused", ["abcd1234"])
     '401: key *** refused'
+    >>> struck("postgresql://me:hunter2@host/db refused sk-abcdef123456", ())
+    'postgresql://me:***@host/db refused ***'
     """
     for secret in secrets:
         text = text.replace(secret, "***")
-    return text
+    return _KEYS.sub("***", _PASSWORD.sub(r"\1***\2", text))
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
