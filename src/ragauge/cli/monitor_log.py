@@ -64,13 +64,13 @@ def serve(log: str | None, config: Path | None, host: str | None, port: int | No
         click.echo(f"Logging to {place} from http://{shown}:{listening.getsockname()[1]} (Ctrl-C stops it)", err=True)
         if generated:
             click.echo(f"Token: {token}   (set {TOKEN} to keep one)", err=True)
-        config = uvicorn.Config(
+        served = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on",
             timeout_keep_alive=30, h11_max_incomplete_event_size=32_768, limit_concurrency=512,
             timeout_graceful_shutdown=10,
         )  # fmt: skip
         with suppress(KeyboardInterrupt):  # the way to end it, and no mistake
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(served).run(sockets=[listening])
     finally:
         listening.close()
     return 0
