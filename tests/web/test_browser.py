@@ -239,7 +239,7 @@ def test_serve_starts_quickly_and_says_where_it_is(two: Any, tmp_path: Path) -> 
             assert answer.read() == b"ok\n"
         seconds = time.monotonic() - began
         print(f"started in {seconds:.2f} s")
-        assert seconds < 10, "far beyond the two seconds of a quiet machine (benchmarks/web.py measures it)"
+        assert seconds < 30, "far beyond the two seconds of a quiet machine (benchmarks/web.py measures it)"
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(20)
