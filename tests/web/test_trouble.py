@@ -18,7 +18,7 @@ from ragauge.store.rundir import RunDir
 from ragauge.web import index
 from ragauge.web.app import create_app
 from ragauge.web.catalog import Catalog
-from ragauge.web.jobs import Jobs
+from ragauge.web.jobs import Jobs, Waiting
 from ragauge.web.security import Security, cookie_name
 from ragauge.web.settings import WebSettings
 
@@ -161,6 +161,26 @@ def test_a_cached_file_of_which_half_is_there_is_made_again(two: Two, tmp_path: 
     kept.write_bytes(kept.read_bytes()[:-40])
     assert looked_at() == whole
     json.loads(kept.read_bytes())
+
+
+def test_modules_where_the_page_was_started_are_not_ours(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "threading", "pydantic"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(index, "INLINE_BYTES", 0)  # everything is read in the background
+    settings = settings_of(two, tmp_path)
+    entry = Catalog(settings).entries()[0]
+    indexes = index.Indexes(settings, Jobs())
+    with pytest.raises(Waiting) as waiting:
+        indexes.get(entry)
+    for _ in range(600):
+        if waiting.value.job.finished:
+            break
+        asyncio.run(asyncio.sleep(0.1))
+    assert waiting.value.job.failed is None
+    assert indexes.ready(entry) is not None
 
 
 def test_an_index_that_is_damaged_is_named(two: Two, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Crew:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
         for place in range(n):
             member = subprocess.Popen(
-                [sys.executable, "-c", "from ragauge.engine.crew import work_here; work_here()"],
+                [sys.executable, "-P", "-c", "from ragauge.engine.crew import work_here; work_here()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,

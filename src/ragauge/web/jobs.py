@@ -66,9 +66,9 @@ class Jobs:
 
 
 def _work(job: Job, module: str, task: dict[str, Any]) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    # -P: a json.py in the folder where the page was started is no module of ours.
+    command = [sys.executable, "-P", "-m", module]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         assert process.stdin is not None
         assert process.stdout is not None
