@@ -326,3 +326,9 @@ def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
 
 def test_an_empty_path_is_not_the_current_folder() -> None:
     assert "the path is empty" in refused("")
+
+
+def test_a_colon_in_a_text_of_yaml_gets_advice(tmp_path: Path) -> None:
+    text = refused(file(tmp_path, "g.yaml", "- id: a\n  question: When does it: expire?\n"))
+    assert "g.yaml:2: " in text
+    assert "needs quotes" in text

@@ -16,7 +16,10 @@ _SHOWN = 160
 
 @click.command("ask")
 @click.argument("question", required=False)
-@click.option("--settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
+@click.option(
+    "--config", "--settings", "settings", type=click.Path(path_type=Path),
+    help="Settings file (default: ragauge.yaml, if there).",
+)  # fmt: skip
 @click.option("--id", "item_id", metavar="ID", help="Ask the golden item with this id instead.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any setting: --set system.http.retries=0")
 @json_option
@@ -48,7 +51,7 @@ def _settings(path: Path | None, overrides: tuple[str, ...]) -> Any:
     path = path or (_DEFAULT if _DEFAULT.is_file() else None)
     if path is None:
         raise SettingsError(
-            "there is no ragauge.yaml here", hint="Write one with `ragauge init`, or name it: --settings."
+            "there is no ragauge.yaml here", hint="Write one with `ragauge init`, or name it: --config."
         )
     return load_settings(path, parse_overrides(overrides))
 

@@ -14,7 +14,10 @@ _DEFAULT = Path("ragauge.yaml")
 
 @click.command("inspect")
 @click.argument("question", required=False)
-@click.option("--settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
+@click.option(
+    "--config", "--settings", "settings", type=click.Path(path_type=Path),
+    help="Settings file (default: ragauge.yaml, if there).",
+)  # fmt: skip
 @click.option("--gold", multiple=True, metavar="QUOTE|ID", help="What should be found: words, or an id.")
 @click.option("--run", "run_name", metavar="RUN", help="Take settings, question and gold from this run …")
 @click.option("--id", "item_id", metavar="ID", help="… and this row of it.")
@@ -66,7 +69,7 @@ def _settings(flags: dict[str, Any]) -> tuple[Any, Any]:
         if opened.manifest.command != "run":
             raise SettingsError(
                 f"{opened.path.name} scored recorded outputs: there is no system to ask",
-                hint='Inspect the system itself: ragauge inspect "QUESTION" --settings ragauge.yaml',
+                hint='Inspect the system itself: ragauge inspect "QUESTION" --config ragauge.yaml',
             )
         item = None
         if flags["item_id"] is not None:
@@ -77,5 +80,5 @@ def _settings(flags: dict[str, Any]) -> tuple[Any, Any]:
         return restored_settings(opened.manifest), item
     path: Path | None = flags["settings"] or (_DEFAULT if _DEFAULT.is_file() else None)
     if path is None:
-        raise SettingsError("there is no ragauge.yaml here", hint="Name one with --settings, or a run with --run.")
+        raise SettingsError("there is no ragauge.yaml here", hint="Name one with --config, or a run with --run.")
     return load_settings(path, parse_overrides(flags["overrides"])), None

@@ -33,7 +33,10 @@ _SETTINGS = Path("ragauge.yaml")
 @click.option("--port", type=click.IntRange(0, 65535), default=8517, show_default=True, help="0: any free one.")
 @click.option("--token", "make_token", is_flag=True, help="Ask for a token on loopback, too.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name under which the page is asked for.")
-@click.option("--settings", type=click.Path(path_type=Path), help="Settings file (default: ragauge.yaml, if there).")
+@click.option(
+    "--config", "--settings", "settings", type=click.Path(path_type=Path),
+    help="Settings file (default: ragauge.yaml, if there).",
+)  # fmt: skip
 @click.option("--queue", default=None, help="The review queue: a file, or a PostgreSQL URL.")
 @click.option(
     "--cache", type=click.Path(path_type=Path, file_okay=False), default=Path(".ragauge/page"), show_default=True,

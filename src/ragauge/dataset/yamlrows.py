@@ -55,11 +55,22 @@ def read_yaml(path: Path) -> list[Any]:
         marks = [mark.line + 1 for mark in (error.context_mark, error.problem_mark) if mark is not None]
         text = ", ".join(part for part in (error.context, error.problem) if part)
         ends = f" (noticed on line {marks[-1]})" if marks and marks[0] != marks[-1] else ""
-        raise InputError(f"not readable as YAML: {text}{ends}", file=name, line=min(marks, default=None)) from error
+        raise InputError(
+            f"not readable as YAML: {text}{ends}", file=name, line=min(marks, default=None), hint=_advice(text)
+        ) from error
     except yaml.YAMLError as error:
         raise InputError(f"not readable as YAML: {error}", file=name) from error
     except RecursionError as error:
         raise InputError("nested too deeply", file=name, accepted=f"at most {MAX_DEPTH} levels") from error
+
+
+def _advice(problem: str) -> str:
+    """What people mostly did, where a parser's words do not say it."""
+    if "mapping values are not allowed" in problem:
+        return 'A text with a colon and a space in it needs quotes: "…: …".'
+    if any(one in problem for one in ("cannot start any token", "expected <block end>", "expected key")):
+        return "A text that begins with a sign like ` @ * & % or has quotes inside needs quotes around it."
+    return ""
 
 
 def _readable(text: str) -> str:
