@@ -1,6 +1,7 @@
 """Faults of another make, in other corpora: what the rules were not looked at with when they were written first.
 
-    python validation/diagnosis/elsewhere.py          # packaged judge, writes RESULTS-elsewhere.md
+    python validation/diagnosis/elsewhere.py              # packaged judge, writes RESULTS-elsewhere.md
+    python validation/diagnosis/elsewhere.py DIR [SET …]  # keeps the embeddings in DIR; some sets only: prints
 
 SQuAD 2.0 (short references, an article is a document and a paragraph a chunk) and CLAPnq (long references, a passage is
 a document of several chunks), as they stand beside the checkout in `shared/judgedata/retrieval`. Answers are the gold
@@ -14,6 +15,7 @@ import gzip
 import json
 import random
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +24,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import faults
+import seeded
 from faults import Fault, World, answerable, has_neighbours, several, unanswerable
 from oracle import QuotingGenerator, Truth, holder, quotes_of, said
 
 from ragauge.core.sample import Chunk, Evidence, EvidenceGroup, GoldenItem, Question, RetrievedContext
+from ragauge.dataset.evidence import CorpusIndex
 from ragauge.dataset.golden import GoldenSet
 from ragauge.systems.reference.seams import Generated
 from ragauge.text.sentences import split_sentences
+from ragauge.text.tokens import content_words
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "judgedata" / "retrieval"
 RESULTS = Path(__file__).parent / "RESULTS-elsewhere.md"
@@ -44,11 +49,12 @@ REFUSALS = (
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """One corpus with its questions."""
+    """One corpus with its questions. `by_chunk`: chunk ids are the labels, and the quotes are not known."""
 
     name: str
     golden: GoldenSet
     chunks: tuple[Chunk, ...]
+    by_chunk: bool = False
 
     def healthy(self, golden: GoldenSet, cache: str) -> World:
         """Hybrid search over it, k = 8, a generator that says the gold sentences that it is given."""
@@ -58,6 +64,13 @@ class Elsewhere:
         }  # fmt: skip
         truth = Truth.of(golden.items)
         return World(golden, truth, list(self.chunks), settings, QuotingGenerator(truth))
+
+    def labelled(self, world: World) -> World:
+        """The world after a fault was seeded, with the labels that this set has."""
+        if self.by_chunk:
+            corpus = CorpusIndex.from_chunks(self.chunks)
+            world.golden = GoldenSet(self.name, None, items=tuple(_by_chunk(item, corpus) for item in world.golden))
+        return world
 
 
 def corpus_of(name: str) -> list[dict[str, Any]]:
@@ -122,6 +135,43 @@ def clapnq() -> Elsewhere:
         if quotes and len(quotes) == len(marked) <= 3:
             items.append(_item(row, row["answer"], [(name, quote) for quote in quotes]))
     return Elsewhere("clapnq_dev", _chosen("clapnq_dev", items), tuple(chunks))
+
+
+def mtrag() -> Elsewhere:
+    """Questions that stand alone, about manuals and Wikipedia; a passage is a chunk, and the label.
+
+    Answer and reference are the sentence of each passage that shares most words with the set's own reference.
+    """
+    passages = corpus_of("mtrag_passages")
+    texts = {one["id"]: one["text"] for one in passages}
+    chunks = tuple(Chunk(id=name, document=name.rsplit("-", 2)[0], text=text) for name, text in texts.items())
+    items: list[GoldenItem] = []
+    for row in questions_of("mtrag_passages"):
+        if not row["tags"].get("standalone"):
+            continue
+        if not row["answerable"]:
+            items.append(_unanswerable(row))
+        elif row["answer"] and len(row["relevant_ids"]) <= 2:
+            wanted = set(content_words(row["answer"]))
+            quotes = []
+            for name in row["relevant_ids"]:
+                own = [s for span in split_sentences(texts[name]) if 6 <= len((s := span.text.strip()).split()) <= 60]
+                if own:
+                    best = max(own, key=lambda text: len(wanted & set(content_words(text))))
+                    quotes.append((name.rsplit("-", 2)[0], best))
+            if len(quotes) == len(row["relevant_ids"]):
+                items.append(_item(row, "\n".join(quote for _, quote in quotes), quotes))
+    chosen = _chosen("mtrag_passages", items)
+    asked = {document for item in chosen for document in item.sources or ()}
+    kept = tuple(one for place, one in enumerate(chunks) if one.document in asked or place % 8 == 0)
+    return Elsewhere("mtrag_passages", chosen, kept, by_chunk=True)
+
+
+def _by_chunk(item: GoldenItem, corpus: CorpusIndex) -> GoldenItem:
+    if not item.evidence:
+        return item
+    names = [name for group in item.evidence for part in group.any for name in corpus.resolve(part).chunks[:1]]
+    return item.model_copy(update={"evidence": None, "sources": None, "chunks": tuple(dict.fromkeys(names))})
 
 
 def _item(row: dict[str, Any], answer: str, quotes: Sequence[tuple[str, str]]) -> GoldenItem:
@@ -340,8 +390,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault("sentence from memory added", generator(Borrowing), answerable("unsupported"), "grounding_prompt"),
     Fault("answers from memory", generator(Remembering), answerable("retrieved_unused"), "grounding_prompt"),
     Fault("wrong numbers", generator(Mistaken), has_number("contradicted"), "grounding_prompt"),
-    Fault("answers from a neighbour", generator(Beside), answerable("retrieved_unused", "off_topic"),
-          "grounding_prompt"),
+    Fault(
+        "answers from a neighbour", generator(Beside), answerable("distracted", "off_topic"), "fewer_chunks",
+        settled_by="gold_context",
+    ),
     Fault("declines, documents labelled", declines_by_document, answerable("wrong_abstention"), "soften_refusal"),
     Fault("declines in other words", generator(Polite), answerable("wrong_abstention"), "soften_refusal"),
     Fault("obliging", generator(Obliging), unanswerable("answered_unanswerable"), "decline_when_absent"),
@@ -350,3 +402,47 @@ FAULTS: tuple[Fault, ...] = (
     Fault("references of other questions", swapped(("answer", "claims")), faults.third, "fix_labels"),
     Fault("evidence of other questions", swapped(("evidence", "sources")), faults.third, "fix_labels"),
 )  # fmt: skip
+
+
+HEAD = """# Seeded faults of another make, in other corpora, with the packaged judge
+
+Written by `validation/diagnosis/elsewhere.py`; deterministic; it says what each fault is. One fault at a time is put
+into the reference pipeline (hybrid search, k = 8). Answers are the gold sentences of the texts; SQuAD's references are
+spans, CLAPnq's were written by people, MTRAG's are those sentences. MTRAG's labels are chunk ids without quotes. Only
+questions that the healthy pipeline gets right take part.
+
+A row counts when the fault broke it. *Right*: its first cause is the seeded one. *Tried*: after
+`ragauge diagnose --counterfactual`. Intervals are Wilson's, 95 %. *First fix*: the first thing to try for the run.
+What a neighbour's sentence comes from can only be seen by trying.
+
+The rules were mended while looking at the first two sets; the third was measured when they stood."""
+TABLE = """| seeded fault | right | first fix | right, tried | first fix, tried | taken for |
+|---|---|---|---|---|---|"""
+
+
+def main(names: list[str]) -> int:
+    """All sets, or those named."""
+    seeded.JUDGE[0] = "embedded"
+    text = [HEAD]
+    with tempfile.TemporaryDirectory() as folder:
+        cache = names.pop(0) if names and Path(names[0]).is_dir() else folder
+        for where in (squad(), clapnq(), mtrag()):
+            if names and where.name not in names:
+                continue
+            items = seeded.good_items(cache, where)
+            n = sum(item.answerable is not False for item in items)
+            text.append(f"\n## {where.name}: {n} answerable and {len(items) - n} unanswerable questions\n\n{TABLE}")
+            for fault in FAULTS:
+                if where.by_chunk and fault.seed is faults.cut_answers:
+                    continue  # chunk ids of the healthy corpus name nothing in the cut one
+                pair = [seeded.seed(fault, items, cache, tried=tried, where=where) for tried in (False, True)]
+                if pair[0].n:
+                    text.append(seeded.line(fault, *pair))
+                    print(text[-1], flush=True)
+    if not names:
+        RESULTS.write_text("\n".join(text) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

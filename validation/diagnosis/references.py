@@ -88,7 +88,8 @@ Written by `validation/diagnosis/references.py`; deterministic. The share of wha
 that stands in its own labelled passages, and in those of another item (of the same document where there is one). Below
 {APART:g} they are *apart*, from {TOGETHER:g} on *together*; between the two the judge has the word. In brackets:
 Wilson's 95 % interval; (+ n): references that say nothing beyond their question. SQuAD's references are spans of
-its passages, so that nothing of its own can be apart; those of the example, of CLAPnq and of MTRAG were written by people and models.
+its passages, so that nothing of its own can be apart; those of the example, of CLAPnq and of MTRAG were written by
+people and models.
 
 | references | n | own: apart | own: between | own: together | other's: apart | between | together |
 |---|---|---|---|---|---|---|---|

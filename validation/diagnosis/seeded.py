@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -25,7 +26,6 @@ from oracle import OracleJudge, golden
 
 from ragauge.analysis.thresholds import resolve_thresholds
 from ragauge.core.judge import Judge
-from ragauge.core.sample import GoldenItem
 from ragauge.dataset.golden import GoldenSet
 from ragauge.diagnose.counterfactuals import read_counterfactuals
 from ragauge.diagnose.diagnosis import Diagnosis, diagnose_rows
@@ -40,6 +40,18 @@ METRICS = [
 ]  # fmt: skip
 JUDGE = ["oracle"]
 RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+class Where:
+    """What is seeded into: the questions, the healthy pipeline, how a seeded world is labelled."""
+
+    golden = property(lambda self: golden())
+
+    def healthy(self, items: GoldenSet, cache: str) -> World:
+        return healthy(items, cache)
+
+    def labelled(self, world: World) -> World:
+        return world
 
 
 @dataclass
@@ -86,26 +98,29 @@ async def run_world(world: World, folder: Path, *, tried: bool) -> Diagnosis:
     return diagnose_rows(made.run.manifest, made.run.records, read_counterfactuals(made.run.path))
 
 
-def good_items(cache: str) -> GoldenSet:
+def good_items(cache: str, where: Any = None) -> GoldenSet:
     """The items that the healthy pipeline gets right: what fails later fails for the seeded fault."""
-    known = golden()
+    where = where or Where()
+    known = where.golden
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(run_world(healthy(known, cache), Path(folder), tried=False))
+        found = asyncio.run(run_world(where.labelled(where.healthy(known, cache)), Path(folder), tried=False))
     bad = {row.id for row in found.rows}
     return GoldenSet("seeded", None, items=tuple(item for item in known if item.id not in bad))
 
 
-def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool) -> Outcome:
+def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool, where: Any = None) -> Outcome:
     """Seed one fault, run, diagnose, compare with what is right."""
-    world = healthy(items, cache)
+    where = where or Where()
+    world = where.healthy(items, cache)
     original = {item.id: item for item in items}
     fault.seed(world)
+    known = {name: fault.expected(world, item) for name, item in original.items()}
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(run_world(world, Path(folder), tried=tried))
+        found = asyncio.run(run_world(where.labelled(world), Path(folder), tried=tried))
     outcome = Outcome(fault, 0, 0, found.advice[0].fix if found.advice else "none", diagnosis=found)
     for row in found.rows:
-        right = fault.expected(world, _expected_item(fault, world, original[row.id]))
-        if right is None:
+        right = known[row.id]
+        if not right:
             continue
         outcome.n += 1
         if row.cause in right:
@@ -113,10 +128,6 @@ def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool) -> Outcome:
         else:
             outcome.wrong[row.cause] += 1
     return outcome
-
-
-def _expected_item(fault: Fault, world: World, original: GoldenItem) -> GoldenItem:
-    return original
 
 
 def main(names: list[str]) -> int:
@@ -134,7 +145,7 @@ def main(names: list[str]) -> int:
         bad = 0
         for fault in chosen:
             pair = [seed(fault, items, cache, tried=tried) for tried in (False, True)]
-            lines.append(_line(fault, *pair))
+            lines.append(line(fault, *pair))
             bad += pair[1].share < 0.9 or pair[1].fix != fault.fix
             print(lines[-1], flush=True)
     if not names:
@@ -142,7 +153,7 @@ def main(names: list[str]) -> int:
     return 1 if bad else 0
 
 
-def _line(fault: Fault, alone: Outcome, tried: Outcome) -> str:
+def line(fault: Fault, alone: Outcome, tried: Outcome) -> str:
     cells = []
     for outcome in (alone, tried):
         if outcome.n:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from ragauge.core.counterfactual import Counterfactual
 from ragauge.core.run import Record
@@ -29,37 +30,6 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One needed passage, any of `ids` being enough. Ranks count from 1; None: not there.
-
-    `deeper`: list name → best rank in what the system considered (steps, a deeper search). `held`: the share of the
-    gold quote's words that the retrieved chunks of its documents hold together (None: no quote); `whole`: the most that
-    any single one of them holds, those of a deeper search included; `cut`: of a passage that is not there, how much the
-    edge of a retrieved chunk cuts off. `text`: what the passage says, its quotes and its chunks (None: not known).
-    """
-
-    ids: tuple[str, ...]
-    documents: tuple[str, ...]
-    rank: int | None
-    document_rank: int | None
-    deeper: Mapping[str, int] = field(default_factory=dict)
-    held: float | None = None
-    whole: float | None = None
-    copies: tuple[Copy, ...] = ()
-    in_index: bool | None = None
-    cut: float = 0.0
-    text: str | None = None
-
-    @property
-    def best_deeper(self) -> int | None:
-        """The best rank in the last list that holds it: what a larger cut would have to reach."""
-        for name in ("rerank", "fused", "more_k", "dense", "bm25"):
-            if name in self.deeper:
-                return self.deeper[name]
-        return min(self.deeper.values(), default=None)
-
-
-@dataclass(frozen=True)
 class RunFacts:
     """What only all rows together show.
 
@@ -71,6 +41,119 @@ class RunFacts:
     seen: frozenset[str]
     asked: Mapping[str, int]
     hubs: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One needed passage, any of `ids` being enough, in what one row retrieved. Ranks count from 1; None: not there.
+
+    What takes texts to find out is looked up when it is asked for: most rows have nothing to explain.
+    """
+
+    number: int
+    ids: tuple[str, ...]
+    documents: tuple[str, ...]
+    evidence: Sequence[EvidenceGroup]
+    rank: int | None
+    document_rank: int | None
+    sample: Sample
+    run: RunFacts
+    tried: Mapping[str, Counterfactual]
+
+    @cached_property
+    def deeper(self) -> Mapping[str, int]:
+        """List name → best rank in what the system considered (steps, a deeper search), where it was not retrieved."""
+        found: dict[str, int] = {}
+        if self.rank is not None:
+            return found
+        lists = [(step.name.partition(":")[0], step.chunks) for step in self.sample.response.steps]
+        deeper = _deeper_chunks(self.tried)
+        if deeper:
+            lists.append(("more_k", deeper))
+        for name, chunks in lists:
+            for place, chunk in enumerate(chunks, start=1):
+                if chunk.id in self.ids or (not self.ids and chunk.document in self.documents):
+                    found[name] = min(place, found.get(name, place))
+                    break
+        return found
+
+    @property
+    def best_deeper(self) -> int | None:
+        """The best rank in the last list that holds it: what a larger cut would have to reach."""
+        for name in ("rerank", "fused", "more_k", "dense", "bm25"):
+            if name in self.deeper:
+                return self.deeper[name]
+        return min(self.deeper.values(), default=None)
+
+    @cached_property
+    def held(self) -> float | None:
+        """The share of the gold quote's words that the retrieved chunks of its documents hold together (None: no quote,
+        or no such chunk).
+        """
+        texts = [chunk.text for chunk in self._own]
+        if not texts:
+            return None
+        return min((max(covered(quote, texts) for quote in any_of) for any_of in self.quotes), default=None)
+
+    @cached_property
+    def whole(self) -> float | None:
+        """The most of its words that any single labelled chunk holds, those of a deeper search included."""
+        if not self._labelled:
+            return None
+        return min(
+            (max(covered(quote, [text]) for quote in any_of for text in self._labelled) for any_of in self.quotes),
+            default=None,
+        )
+
+    @cached_property
+    def cut(self) -> float:
+        """Of a passage that is not there, how much of a quote the edge of a retrieved chunk cuts off."""
+        if self.rank is not None:
+            return 0.0
+        quotes = [quote for any_of in self.quotes for quote in any_of]
+        return max((cut_off(quote, chunk.text) for chunk in self._own for quote in quotes), default=0.0)
+
+    @cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        """Retrieved chunks outside the labels that hold the quote; of a passage that was retrieved, only where there is
+        an answer that could rest on them.
+        """
+        if self.rank is not None and not self.sample.response.answer:
+            return ()
+        own = {id(chunk) for chunk in self._own}
+        return tuple(_copies(self.quotes, [chunk for chunk in _retrieved(self.sample) if id(chunk) not in own]))
+
+    @cached_property
+    def in_index(self) -> bool | None:
+        """False where nothing brings its documents back: not their own words, or (where several questions are about
+        them) no list of any question. None: not known.
+        """
+        found = self.tried.get("quote_query")
+        if found is not None and self.number < len(found.found):
+            return found.found[self.number]
+        if self.documents and self.run.seen.isdisjoint(self.documents):
+            asked = max(self.run.asked.get(name, 0) for name in self.documents)
+            return False if self.run.n_questions >= 20 and asked >= 2 else None
+        return None
+
+    @cached_property
+    def text(self) -> str | None:
+        """What the passage says, its quotes and its chunks. None: not known."""
+        return "\n".join([*(quote for any_of in self.quotes for quote in any_of), *self._labelled]) or None
+
+    @cached_property
+    def quotes(self) -> list[list[str]]:
+        """For each piece of evidence, the quotes that are alternatives."""
+        return [any_of for one in self.evidence if (any_of := [part.quote for part in one.any if part.quote])]
+
+    @cached_property
+    def _own(self) -> list[RetrievedChunk]:
+        return [c for c in _retrieved(self.sample) if c.document in self.documents or c.id in self.ids]
+
+    @cached_property
+    def _labelled(self) -> list[str]:
+        chunks = (*_retrieved(self.sample), *_deeper_chunks(self.tried))
+        return [chunk.text for chunk in chunks if chunk.id in self.ids and chunk.text]
 
 
 def run_facts(records: Iterable[Record]) -> RunFacts:
@@ -140,57 +223,13 @@ def _part(
 ) -> Part:
     context = sample.response.context
     assert context is not None  # a system that does not say what it retrieved has no parts
-    ranks = {name: place for place, name in enumerate(context.ids, start=1)}
-    document_ranks = {name: place for place, name in enumerate(context.documents, start=1)}
-    document_rank = min((document_ranks[name] for name in documents if name in document_ranks), default=None)
-    rank = min((ranks[name] for name in ids if name in ranks), default=None) if ids else document_rank
-    quotes = [any_of for one in evidence if (any_of := [part.quote for part in one.any if part.quote])]
-    own = [chunk for chunk in context.chunks if chunk.document in documents or chunk.id in ids]
-    others = [chunk for chunk in context.chunks if chunk not in own]
-    held = min(
-        (max(covered(quote, [chunk.text for chunk in own]) for quote in any_of) for any_of in quotes), default=None
-    )
-    labelled = [chunk.text for chunk in (*context.chunks, *_deeper_chunks(tried)) if chunk.id in ids and chunk.text]
-    whole = min(
-        (max(covered(quote, [text]) for quote in any_of for text in labelled) for any_of in quotes if labelled),
-        default=None,
-    )
-    found = tried.get("quote_query")
-    in_index = found.found[number] if found is not None and number < len(found.found) else None
-    if in_index is None and documents and not run.seen & set(documents):
-        enough = run.n_questions >= 20 and max(run.asked.get(name, 0) for name in documents) >= 2
-        in_index = False if enough else None
-    return Part(
-        ids=ids,
-        documents=documents,
-        rank=rank,
-        document_rank=document_rank,
-        deeper=_deeper(ids, documents, sample, tried) if rank is None else {},
-        held=held if own else None,
-        whole=whole,
-        copies=tuple(_copies(quotes, others)) if rank is None or sample.response.answer else (),
-        in_index=in_index,
-        cut=max((cut_off(quote, c.text) for c in own for any_of in quotes for quote in any_of), default=0.0)
-        if rank is None
-        else 0.0,
-        text="\n".join([*(quote for any_of in quotes for quote in any_of), *labelled]) or None,
-    )
+    document_rank = next((place for place, name in enumerate(context.documents, start=1) if name in documents), None)
+    rank = next((place for place, name in enumerate(context.ids, start=1) if name in ids), None)
+    return Part(number, ids, documents, evidence, rank if ids else document_rank, document_rank, sample, run, tried)
 
 
-def _deeper(
-    ids: tuple[str, ...], documents: tuple[str, ...], sample: Sample, tried: Mapping[str, Counterfactual]
-) -> dict[str, int]:
-    found: dict[str, int] = {}
-    lists = [(step.name.partition(":")[0], step.chunks) for step in sample.response.steps]
-    deeper = _deeper_chunks(tried)
-    if deeper:
-        lists.append(("more_k", deeper))
-    for name, chunks in lists:
-        for place, chunk in enumerate(chunks, start=1):
-            if chunk.id in ids or (not ids and chunk.document in documents):
-                found[name] = min(place, found.get(name, place))
-                break
-    return found
+def _retrieved(sample: Sample) -> tuple[RetrievedChunk, ...]:
+    return sample.response.context.chunks if sample.response.context is not None else ()
 
 
 def _deeper_chunks(tried: Mapping[str, Counterfactual]) -> tuple[RetrievedChunk, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ragauge.text.normalise import normalise
-from ragauge.text.tokens import content_words, stem, words
+from ragauge.text.tokens import stem, stopwords, words
 
 #: Words in a row that must match, so that common words alone cover nothing.
 SHINGLE = 3
@@ -50,21 +50,25 @@ def covered(quote: str, texts: Iterable[str], size: int = SHINGLE) -> float:
     asked = tokens(quote)
     if not asked:
         return 1.0
-    held = [tokens(text) for text in texts]
-    plain = normalise(quote)
     size = min(size, len(asked))
-    runs = {found[i : i + size] for found in held for i in range(len(found) - size + 1)}
+    runs = [shingles(text, size) for text in texts]
     hit = [False] * len(asked)
     for start in range(len(asked) - size + 1):
-        if asked[start : start + size] in runs:
+        run = asked[start : start + size]
+        if any(run in found for found in runs):
             hit[start : start + size] = [True] * size
-    return 1.0 if plain and len(asked) < size else sum(hit) / len(asked)
+    return sum(hit) / len(asked)
 
 
 def holds(quote: str, text: str) -> bool:
     """Whether the quote stands in the text, whatever the case and the white space."""
-    plain = normalise(quote)
-    return bool(plain) and plain in normalise(text[:MOST])
+    plain = _plain(quote)
+    return bool(plain) and plain in _plain(text[:MOST])
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    return normalise(text)
 
 
 def similarity(a: str, b: str) -> float:
@@ -86,9 +90,10 @@ def copies_within(texts: Sequence[str]) -> list[int]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def says_nothing(text: str) -> bool:
     """Whether a chunk is junk by itself: almost no content words, or the same few over and over."""
-    found = content_words(text[:MOST])
+    found = _content(text)
     if len(found) < FEW_WORDS:
         return True
     return len(found) >= 3 * FEW_WORDS and len(set(found)) / len(found) < 0.3
@@ -97,7 +102,13 @@ def says_nothing(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def stems(text: str) -> frozenset[str]:
     """The words of a text as stems, stop words left out."""
-    return frozenset(stem(word) for word in content_words(text[:MOST]))
+    return frozenset(stem(word) for word in _content(text))
+
+
+def _content(text: str) -> list[str]:
+    """`content_words` of what is cut into words already."""
+    stop = stopwords()
+    return [word for word in tokens(text) if word not in stop]
 
 
 def told(statement: str, question: str, texts: Iterable[str]) -> float | None:
