@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ragauge.analysis.calibration import Calibration, Disagreement, percent
 from ragauge.core.run import Estimate
-from ragauge.report.words import count, number
+from ragauge.report.words import count, labels_to_certify, number
 from ragauge.text.normalise import display
 
 _VERDICTS = {
@@ -132,7 +132,7 @@ def _verdict(one: Calibration) -> Text:
         "dim",
     )
     if one.verdict == "provisional" and one.n_more_to_certify:
-        text.append(f"\n{one.n_more_to_certify} more labels with the same agreement would prove it.")
+        text.append(f"\n{labels_to_certify(one.n_more_to_certify)}")
     if one.n_more and one.corrected_rate is None:
         text.append(f"\n{count(one.n_more, 'more label')} are needed before the rate can be corrected at all.")
     elif one.n_more:

@@ -9,7 +9,7 @@ from ragauge.analysis.calibrate import RETUNE, TARGET, USABLE
 from ragauge.analysis.calibration import Calibration, Disagreement, Slice, percent
 from ragauge.core.run import Estimate
 from ragauge.report.html_plots import Track, track
-from ragauge.report.words import count, number
+from ragauge.report.words import count, labels_to_certify, number
 
 #: Disagreements and tags that are shown.
 N_ROWS, N_TAGS = 200, 60
@@ -109,7 +109,7 @@ def _certainty(one: Calibration) -> str:
         f"unattended, {percent(TARGET)} the target, below {percent(RETUNE)} retune."
     )
     if one.verdict == "provisional" and one.n_more_to_certify:
-        said += f" {count(one.n_more_to_certify, 'more label')} with the same agreement would prove it."
+        said += f" {labels_to_certify(one.n_more_to_certify)}"
     return said
 
 

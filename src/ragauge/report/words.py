@@ -62,3 +62,16 @@ def by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
     for key, why in skipped.items():
         found.setdefault(why, []).append(key)
     return found
+
+
+def labels_to_certify(n: int) -> str:
+    """How many more labels would prove a judge, or that nobody will write so many.
+
+    >>> labels_to_certify(40)
+    '40 more labels with the same agreement would prove it.'
+    >>> labels_to_certify(26004)
+    'The agreement is too near to the bar: it would take 26004 more labels to prove it.'
+    """
+    if n > 2000:
+        return f"The agreement is too near to the bar: it would take {n} more labels to prove it."
+    return f"{count(n, 'more label')} with the same agreement would prove it."
