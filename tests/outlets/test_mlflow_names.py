@@ -14,7 +14,7 @@ import pytest
 from ragauge.analysis.summarise import summarise
 from ragauge.errors import SettingsError
 from ragauge.outlets.mlflow_names import metrics, mlflow_key, params, write_table
-from ragauge.outlets.mlflow_traces import wanted
+from ragauge.outlets.mlflow_traces import row_name, wanted
 from ragauge.outlets.tracking_settings import shown_uri, tracking_settings
 from ragauge.store.rundir import RunDir
 from ragauge.testing.runs import a_run
@@ -124,3 +124,11 @@ def test_the_flags_in_the_how_to_pages_are_flags_of_the_commands() -> None:
             text = (root / page).read_text(encoding="utf-8")
             for line in re.findall(rf"ragauge {verb}\b([^\n`]*)", text):
                 assert set(re.findall(r"--[a-z-]+", line.partition("#")[0])) <= known, line
+
+
+def test_long_ids_that_begin_alike_are_two_rows(tmp_path: Path) -> None:
+    ids = ["q" * 300 + end for end in "ab"]
+    run = a_run(tmp_path, {one: {"faithfulness": 1.0} for one in ids})
+    names = [row_name(record) for record in run.records()]
+    assert len(set(names)) == 2
+    assert all(len(name) <= 200 for name in names)

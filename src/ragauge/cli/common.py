@@ -7,9 +7,12 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from ragauge.store.rundir import RunDir
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else."
@@ -47,6 +50,20 @@ def _as_json(value: Any, indent: int | None = None) -> str:
     """JSON that can be written: half of a surrogate pair, which no file can hold, is written out."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     return re.sub(r"[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def readable_runs(base: Path) -> list[RunDir]:
+    """Every run of a folder; one that cannot be read is told of on stderr, and the others are there."""
+    from ragauge.errors import RagaugeError
+    from ragauge.store.rundir import RunDir, list_runs
+
+    found = []
+    for path in list_runs(base):
+        try:
+            found.append(RunDir.open(path))
+        except RagaugeError as error:
+            click.echo(printable(f"left out: {error.message}"), err=True)
+    return found
 
 
 def parse_overrides(pairs: Iterable[str]) -> dict[str, Any]:

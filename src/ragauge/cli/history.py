@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.common import emit_json, json_option
+from ragauge.cli.common import emit_json, json_option, readable_runs
 
 
 @click.command("history")
@@ -25,9 +25,9 @@ def command(runs: tuple[str, ...], base: Path, last: int, as_json: bool) -> int:
     from ragauge.diagnose.history import history
     from ragauge.errors import StoreError
     from ragauge.report import history as report
-    from ragauge.store.rundir import RunDir, find_run, list_runs
+    from ragauge.store.rundir import find_run
 
-    opened = [find_run(name, base) for name in runs] if runs else [RunDir.open(path) for path in list_runs(base)]
+    opened = [find_run(name, base) for name in runs] if runs else readable_runs(base)
     if not opened:
         raise StoreError(f"there are no runs in {base}", hint="Make one with `ragauge demo` or `ragauge run`.")
     opened = sorted(opened, key=lambda one: (one.manifest.created, one.manifest.run))[-last:]

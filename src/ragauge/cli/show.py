@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.common import emit_json, json_option
+from ragauge.cli.common import emit_json, json_option, readable_runs
 
 
 @click.command("show")
@@ -43,9 +43,8 @@ def _list(base: Path, as_json: bool) -> int:
     from ragauge.errors import StoreError
     from ragauge.report.listing import listing, run_lines
     from ragauge.report.terminal import stdout_console
-    from ragauge.store.rundir import RunDir, list_runs
 
-    runs = [RunDir.open(path) for path in list_runs(base)]
+    runs = readable_runs(base)
     if not runs and not as_json:
         raise StoreError(f"there are no runs in {base}", hint="Make one with `ragauge demo` or `ragauge run`.")
     lines = run_lines((run.path, run.manifest, run.saved_summary()) for run in runs)

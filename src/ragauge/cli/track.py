@@ -62,15 +62,22 @@ def _settings(flags: dict[str, Any]) -> Any:
 
 
 def _targets(names: Sequence[str], base: Path, everything: bool) -> list[Any]:
-    """Run directories and sweep directories."""
-    from ragauge.errors import StoreError
+    """Run directories and sweep directories; of everything that is there, what cannot be read is told as failed."""
+    from ragauge.errors import RagaugeError, StoreError
+    from ragauge.outlets.mlflow import Tracked
     from ragauge.store.rundir import RunDir, find_run, list_runs
     from ragauge.store.sweepdir import MANIFEST, SweepDir, find_sweep
 
-    if everything:
-        sweeps = [SweepDir.open(path.parent) for path in sorted(base.glob(f"*/{MANIFEST}"))]
-        return [*map(RunDir.open, list_runs(base)), *sweeps]
     found: list[Any] = []
+    if everything:
+        paths: list[tuple[Any, Path]] = [(RunDir, path) for path in list_runs(base)]
+        paths += [(SweepDir, path.parent) for path in sorted(base.glob(f"*/{MANIFEST}"))]
+        for kind, path in paths:
+            try:
+                found.append(kind.open(path))
+            except RagaugeError as error:
+                found.append(Tracked(path.name, "failed", error.message))
+        return found
     for name in names or (None,):
         try:
             is_sweep = name is not None and (Path(name) / MANIFEST).is_file()
@@ -83,8 +90,11 @@ def _targets(names: Sequence[str], base: Path, everything: bool) -> list[Any]:
 
 
 def _track(target: Any, settings: Any, *, quiet: bool) -> list[Any]:
-    from ragauge.outlets.mlflow import track_run, track_sweep
+    from ragauge.outlets.mlflow import Tracked, track_run, track_sweep
     from ragauge.store.sweepdir import SweepDir
+
+    if isinstance(target, Tracked):
+        return [target]
 
     def progress(text: str) -> None:
         if not quiet:

@@ -84,7 +84,9 @@ def log_traces(
 def row_name(record: Record) -> str:
     """`q1` or `q1 (2)`: the item and which repeat, as a tag can hold it."""
     item, repeat = record.key
-    return item[:200] + (f" ({repeat + 1})" if repeat else "")
+    if len(item) > 200:  # a tag holds no more, and two long ids may begin alike
+        item = f"{item[:180]}… {hashlib.sha256(item.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    return item + (f" ({repeat + 1})" if repeat else "")
 
 
 def row_sha256(record: Record) -> str:
