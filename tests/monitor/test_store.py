@@ -20,6 +20,7 @@ from ragauge.monitor.compact import compact, prune
 from ragauge.monitor.query import Feedback, LoggedQuery
 from ragauge.monitor.settings import log_settings
 from ragauge.monitor.store import open_log
+from ragauge.monitor.topics import Topic, Topics
 from ragauge.monitor.workspace import Workspace
 from ragauge.monitor.writer import LogWriter
 from ragauge.stats.drift import quantile_interval
@@ -359,6 +360,20 @@ def test_what_was_made_of_days_is_deleted_wherever_it_is_kept(tmp_path: Path) ->
     left = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.suffix == ".json")
     assert set(kept) < set(left)
     assert not [path for path in left if path.name.startswith("2026")]
+
+
+@pytest.mark.parametrize(("made", "left"), [("2026-03-01", ["", ""]), ("2026-03-13", ["Who?", "Why?"])])
+def test_examples_of_topics_go_with_their_days(tmp_path: Path, made: str, left: list[str]) -> None:
+    space = Workspace.beside(str(tmp_path))
+    topics = tuple(
+        Topic(name=text, terms=("a",), centroid=(1.0,), example=text, n_golden=3) for text in ("Who?", "Why?")
+    )
+    space.write(Topics(id="t", embedder="e", topics=topics, made_from=9, made=made), "topics.json")
+    assert prune(tmp_path, keep_days=2, today=DAY) == []
+    kept = space.read(Topics, "topics.json")
+    assert kept is not None
+    assert [topic.example for topic in kept.topics] == left
+    assert [topic.n_golden for topic in kept.topics] == [3, 3]
 
 
 @pytest.mark.parametrize(

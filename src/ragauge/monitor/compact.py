@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -251,7 +252,7 @@ def prune(
     """Delete every day's folder (queries, feedback, and what was made of them) older than `keep_days` days.
 
     `keep_days` 1 keeps today and yesterday. `state`: where what was made of them is kept besides. Gives what was
-    deleted, or would be. A folder vanishes in one step.
+    deleted, or would be. A folder vanishes in one step. Topics that were made of older days lose their examples.
     """
     root = local_root(place)
     before = today - timedelta(days=keep_days)
@@ -266,7 +267,23 @@ def prune(
             _delete(path)
         for path in aside:
             path.unlink(missing_ok=True)
+        for space in spaces:
+            _forget_examples(space / "topics.json", before)
     return [*doomed, *aside]
+
+
+def _forget_examples(path: Path, before: date) -> None:
+    """A topic's example is somebody's question: it goes with its day, the topic stays."""
+    try:
+        topics = json.loads(path.read_bytes())
+        is_old = topics.get("made", "") < before.isoformat()
+        told = [topic for topic in topics["topics"] if topic.get("example")]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # there are none, or whoever reads them is told what is wrong
+    if is_old and told:
+        for topic in told:
+            topic["example"] = ""
+        write_whole(path, json.dumps(topics, ensure_ascii=False, indent=2) + "\n")
 
 
 def _delete(path: Path) -> None:

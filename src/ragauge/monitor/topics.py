@@ -36,7 +36,10 @@ class Topic(Model):
 
 
 class Topics(Model):
-    """The topics that every day is counted by, made once; a new set makes earlier days incomparable (`id`)."""
+    """The topics that every day is counted by, made once; a new set makes earlier days incomparable (`id`).
+
+    `made`: the newest day whose questions they were made from; their examples are kept as long as that day is.
+    """
 
     id: str
     embedder: str
@@ -44,6 +47,7 @@ class Topics(Model):
     n_golden: int = 0
     topics: tuple[Topic, ...]
     made_from: int = Field(ge=0)
+    made: str = ""
 
     def assign(self, vectors: Any) -> list[str]:
         """The nearest topic of each (length 1) vector, or "other"."""

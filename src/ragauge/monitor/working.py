@@ -71,6 +71,7 @@ class Questions:
             if len(asked) < FEWEST_QUESTIONS:
                 return False
             kept = make_topics(asked, self.golden.questions, self.encode, self.embedder.fingerprint)
+            kept = kept.model_copy(update={"made": day.isoformat()})
         elif kept.golden != self.golden.fingerprint:
             kept = counted(kept, self.golden.questions, self.golden.vectors)
         self.topics = kept

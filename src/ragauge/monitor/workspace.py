@@ -1,4 +1,4 @@
-"""What monitoring keeps next to the log: draws, judged runs, topics, what was accepted. Never a query itself.
+"""What monitoring keeps next to the log: draws, judged runs, topics with an example each, what was accepted.
 
 LOG/monitor/samples/2026-01-31.json       the day's draw, with probabilities
 LOG/monitor/judged/2026-01-31/…           an ordinary run directory for each judging (`ragauge show`, `review` …)
