@@ -181,3 +181,28 @@ def test_a_beir_folder_says_which_queries_it_leaves_out(tmp_path: Path) -> None:
     found = read_foreign([tmp_path])
     assert found.samples[0].item.relevance == {"d1": 1, "d2": 0}
     assert found.lost == ("1 queries that the judgements do not name",)
+
+
+def test_an_experiment_of_langsmith_as_a_table(tmp_path: Path) -> None:
+    """`results.to_pandas()`: the reference is flattened, and `id` is the run's, not the example's."""
+    row = {
+        "inputs.question": "Q?", "outputs.answer": "A", "outputs.contexts": ["c"], "error": None, "id": "run-1",
+        "reference.answer": "R", "feedback.correctness": 1.0, "execution_time": 1.5, "example_id": "e1",
+    }  # fmt: skip
+    found = read_foreign([_save([row], tmp_path / "experiment.csv")])
+    (sample,) = found.samples
+    assert (found.tool, sample.item.id, sample.item.answer, sample.response.answer) == ("langsmith", "e1", "R", "A")
+    assert sample.response.total_ms == 1500
+
+
+def test_data_set_examples_of_phoenix_are_golden(tmp_path: Path) -> None:
+    row = {"example_id": "RGF=", "input": '{"question": "Q?"}', "output": '{"answer": "R"}', "metadata": "{}"}
+    found = read_foreign([_save([row], tmp_path / "examples.csv")])
+    assert (found.tool, found.role, found.samples[0].item.answer) == ("phoenix", "golden", "R")
+
+
+def test_a_reference_that_is_an_object_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question": "Q?", "answer": "A", "reference": {"answer": "R"}}\n')
+    (sample,) = read_samples(file)
+    assert sample.item.answer == "R"

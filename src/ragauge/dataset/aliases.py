@@ -108,7 +108,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "total_ms": ("total_ms", "latency_ms", "total_latency_ms", "execution_time_ms", "duration_ms"),
     "retrieval_s": ("retrieval_s", "retrieval_latency_s", "retrieval_time_s"),
     "generation_s": ("generation_s", "generation_latency_s", "generation_time_s"),
-    "total_s": ("total_s", "latency_s", "total_latency_s", "completion_time", "latency_seconds", "duration_s"),
+    "total_s": (
+        "total_s", "latency_s", "total_latency_s", "completion_time", "latency_seconds", "duration_s", "execution_time",
+    ),
     "usage": ("usage", "token_usage"),
     "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens", "llm.token_count.prompt", "gen_ai.usage.input_tokens"),
     "tokens_out": (
@@ -146,7 +148,7 @@ CONTAINERS: dict[str, dict[str, str]] = {
     "inputs": _QUESTION_IN, "input": _QUESTION_IN, "vars": _QUESTION_IN,
     "outputs": _ANSWER_IN, "output": _ANSWER_IN, "response": _ANSWER_IN,
     "expectations": _REFERENCE_IN, "expected": _REFERENCE_IN, "expected_output": _REFERENCE_IN,
-    "reference_outputs": _REFERENCE_IN, "reference_output": _REFERENCE_IN,
+    "reference_outputs": _REFERENCE_IN, "reference_output": _REFERENCE_IN, "reference": _REFERENCE_IN,
 }  # fmt: skip
 
 #: Which of our names a golden item uses; the rest describes what a system did.

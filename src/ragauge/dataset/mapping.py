@@ -74,6 +74,8 @@ class Mapper:
             or (self.role == "golden" and "input" in flat and "expected_output" in flat)
         ):
             return "gold_contexts", 0  # DeepEval: the ideal context
+        if path == "example_id":
+            return "id", -1  # LangSmith: `id` is the answer's own there, and another in each experiment
         if path == "name" and "input" in flat and isinstance(given.value, str):
             return "id", 99  # DeepEval
         if path == "source" and isinstance(given.value, Mapping):
