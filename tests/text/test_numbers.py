@@ -119,3 +119,16 @@ def test_a_megabyte_of_small_numbers_is_read_in_three_seconds() -> None:
 def test_a_place_is_found_whatever_stands_before_it() -> None:
     found = [q.text for q in quantities("amUS$5, USD 6 v2 -.5 in_7 a dozen May 3, 2024 1 1 12 twenty")]
     assert found == ["US$5", "USD 6", "v2", "-.5", "a dozen", "May 3, 2024", "1", "1", "12", "twenty"]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("a hundred files", "a hundred"), ("costs  An hundred dollars", "An hundred dollars"), ("(a dozen)", "a dozen"),
+        ("half a hundred", "half a hundred"), ("data\nhundred a\nthousand", "a\nthousand"), ("a  b v 5", "v 5"), ("v\n8.1", "v\n8.1"),
+    ],
+)  # fmt: skip
+def test_a_quantity_begins_with_its_article_and_is_found_behind_any_spaces(text: str, want: str) -> None:
+    found = quantities(text)
+    assert [q.text for q in found] == [want]
+    assert text[found[0].start : found[0].end] == want

@@ -28,6 +28,27 @@ def test_words(text: str, want: list[str]) -> None:
     assert words(text) == want
 
 
+def test_words_do_not_depend_on_what_stands_beside_them() -> None:
+    pieces = [
+        "Größe,",
+        "it's",
+        "us-east-1.",
+        "1,024",
+        "(foo_bar)",
+        ".net",
+        "c++",
+        "ﬁne",
+        "\u00a8x",
+        "--flag",
+        "数据",
+        "x.y.",
+        "-5%",
+        "US$5",
+    ]
+    apart = [word for piece in pieces for word in words(piece)]
+    assert words(" ".join(pieces)) == words("\n\t".join(pieces)) == apart
+
+
 def test_content_words_leave_out_stop_words() -> None:
     assert content_words("What is the maximum size of a file?") == ["maximum", "size", "file"]
     assert content_words("Was ist die Größe der Datei?", "de") == ["grösse", "datei"]

@@ -21,12 +21,16 @@ _TABLE_RULE = re.compile(
 )
 _DEFINITION = re.compile(r"[ \t]{0,3}\[(?:\^[^\]\s]{1,40}|[^\]\n]{1,60})\]:(?=\s|$)")
 _SOURCES = re.compile(
-    r"[ \t]*[#>*_ \t]*(?:sources?|references?|citations?|footnotes?|bibliography|works cited|further reading|quellen|"
+    r"[ \t]*[#>*_ \t]*(?=[srcfbwqlźи参出])"
+    r"(?:sources?|references?|citations?|footnotes?|bibliography|works cited|further reading|quellen|"
     r"literatur|fuentes|referencias|références|fonti|fontes|bronnen|źródła|источники|参考文献|参考资料|出典)"
     r"[ \t*_]*[:：]?[ \t*_]*$",
     re.IGNORECASE,
 )
 _LISTED_SOURCE = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\[\^?[\w:.-]{1,40}\]|\d{1,3}[.):]|[¹²³⁴-⁹])(?=\s|$|\[)")
+#: A line that begins with a letter, but not as "a)" does: no heading, item, row, rule, fence, quotation or definition.
+_PLAIN = re.compile(r"[ \t]*[A-Za-z](?!\))")
+_INK = re.compile(r"\S*+")
 #: A line that gives a value to a name ("Size: 5 GB; Time: 2 h"); two such lines say two things.
 _KEYED = re.compile(r"[ \t]*[^\s:.!?][^:.!?\n]{0,80}:[ \t]+\S")
 _DANGLING = re.compile(
@@ -36,7 +40,7 @@ _DANGLING = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """Characters `start` to `end` of a text that belong together, and what kind of block they are."""
 
@@ -63,6 +67,7 @@ def blocks(text: str) -> Iterator[Block]:
     """
     current: _Open | None = None
     fence: tuple[str, int] | None = None
+    kind: Kind
     in_sources = skipping = False
     for start, end in _lines(text):
         line = text[start:end]
@@ -77,27 +82,32 @@ def blocks(text: str) -> Iterator[Block]:
                 current = None
             skipping = False
             continue
-        opening = _FENCE.match(line)
-        if opening and "`" not in line[opening.end() :]:
-            if current:
-                yield from _close(text, current)
+        if not skipping and _PLAIN.match(line):
+            in_sources = bool(_SOURCES.match(line))
+            begin = start
+            kind = "heading" if in_sources else "prose"
+        else:
+            opening = _FENCE.match(line)
+            if opening and "`" not in line[opening.end() :]:
+                if current:
+                    yield from _close(text, current)
+                    current = None
+                fence = (opening[1], start)
+                continue
+            if current and current.kind == "prose" and _SETEXT.match(line) and len(current.lines) == 1:
+                yield Block(current.start, current.end, "heading")
                 current = None
-            fence = (opening[1], start)
-            continue
-        if current and current.kind == "prose" and _SETEXT.match(line) and len(current.lines) == 1:
-            yield Block(current.start, current.end, "heading")
-            current = None
-            continue
-        skipped = _is_definition(line, in_sources) or (skipping and line[:1] in " \t")
-        if skipped or _RULE.match(line) or _TABLE_RULE.match(line):
-            if current:
-                yield from _close(text, current)
-                current = None
-            skipping = skipped
-            continue
-        skipping = False
-        in_sources = bool(_SOURCES.match(line)) or (in_sources and bool(_LISTED_SOURCE.match(line)))
-        begin, kind = _classify(text, start, end, line)
+                continue
+            skipped = _is_definition(line, in_sources) or (skipping and line[:1] in " \t")
+            if skipped or _RULE.match(line) or _TABLE_RULE.match(line):
+                if current:
+                    yield from _close(text, current)
+                    current = None
+                skipping = skipped
+                continue
+            skipping = False
+            in_sources = bool(_SOURCES.match(line)) or (in_sources and bool(_LISTED_SOURCE.match(line)))
+            begin, kind = _classify(text, start, end, line)
         if kind == "prose" and current and current.kind in ("prose", "item"):
             current.lines.append((begin, end))
             current.end = end
@@ -194,14 +204,14 @@ def _close(text: str, block: _Open) -> Iterator[Block]:
     for (_, end), (begin, finish) in zip(block.lines, block.lines[1:], strict=False):
         while begin < finish and text[begin] in " \t":
             begin += 1
-        word = begin
-        while word < finish and not text[word].isspace():
-            word += 1
         head = text[begin : begin + 1]
         line_start = max(start, text.rfind("\n", 0, end) + 1)
-        roomy = width < 50 or (end - line_start) + 1 + (word - begin) <= width
-        keyed = _KEYED.match(text, line_start, end) and _KEYED.match(text, begin, finish)
-        starts = keyed or (roomy and (head.isupper() or head.isdigit()))
+        starts = head.isupper() or head.isdigit()
+        if starts and width >= 50:
+            word = _INK.match(text, begin, finish)
+            starts = (end - line_start) + 1 + (word.end() - begin if word else 0) <= width
+        if not starts:
+            starts = bool(_KEYED.match(text, begin, finish) and _KEYED.match(text, line_start, end))
         if starts and not _DANGLING.search(text[max(start, end - 12) : end]):
             yield Block(start, end, block.kind)
             start = begin

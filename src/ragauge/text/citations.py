@@ -46,6 +46,8 @@ _MARKER = re.compile(
     r"|\[(?P<id>[^\]\[\n]{1,200})\](?![(:])",
     re.IGNORECASE,
 )
+#: Every marker begins with one of these.
+_OPENING = re.compile(r"[\[(【⁰¹²³⁴-⁹]")
 _PREFIX = re.compile(rf"{_NAMED}[ \t]*[:#]?[ \t]*", re.IGNORECASE)
 _LIST = re.compile(r"[ \t]*[,;][ \t]*")
 _RANGE = re.compile(r"(\d{1,4})[ \t]*[-–—⁻][ \t]*(\d{1,4})$")
@@ -103,6 +105,8 @@ def strip_citations(answer: str, known_ids: Collection[str] = ()) -> str:
     >>> strip_citations("Use port 80 [1], not 8080.[2]")
     'Use port 80, not 8080.'
     """
+    if not _OPENING.search(answer):
+        return answer
     known = _by_spelling(known_ids)
     parts, position = [], 0
     for span in split_sentences(answer):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ragauge.text.quantity import Kind, Quantity, agree, dimension, unit_entry
+from ragauge.text.remembered import Remembered
 from ragauge.text.units import (
     CURRENCIES,
     EXACT_UNITS,
@@ -21,12 +22,22 @@ from ragauge.text.units import (
 
 __all__ = ["Kind", "Quantity", "agree", "dimension", "quantities"]
 
-_MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
+
+def _any_of(names: Iterable[str]) -> str:
+    """A pattern for any of these words, by first letter, so that other words are passed over quickly."""
+    ends: dict[str, list[str]] = {}
+    for name in sorted(names, key=lambda name: (-len(name), name)):
+        ends.setdefault(name[0], []).append(name[1:])
+    words = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in ends.items())
+    return f"(?=[{''.join(ends)}])(?:{words})"
+
+
+_MONTH = _any_of(MONTHS)
 _NUMBER_PATTERN = (
     r"(?:\d{1,3}(?:[  \u202f'’]\d{3})+(?:[.,]\d{1,9})?|\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,3}(?:\.\d{3})+,\d{1,9}|"
     r"\d{1,3}(?:\.000){2,5}|\d{1,30}(?:[.,]\d{1,12})?|\.\d{1,9})"
 )
-_WORD_NUMBER = "|".join(sorted({*NUMBER_WORDS, *SCALE_WORDS}, key=lambda name: (-len(name), name)))
+_WORD_NUMBER = _any_of({*NUMBER_WORDS, *SCALE_WORDS})
 _CURRENCY_SIGN = r"(?:US\$|[$€£¥₹₩₽])"
 _CURRENCY_CODE = r"(?:USD|EUR|GBP|JPY|CHF|INR|CAD|AUD|CNY|KRW)"
 _SCAN = re.compile(
@@ -54,7 +65,7 @@ def _openings() -> str:
     """A pattern of the words that can open a quantity, by first letter, so that other words are passed over quickly."""
     codes = _CURRENCY_CODE.strip("(?:)").lower().split("|")
     rest: dict[str, list[str]] = {}
-    for word in sorted({*MONTHS, *NUMBER_WORDS, *SCALE_WORDS, *ORDINAL_WORDS, *codes, "half", "a", "an"}):
+    for word in sorted({*MONTHS, *NUMBER_WORDS, *SCALE_WORDS, *ORDINAL_WORDS, *codes, "half"}):
         rest.setdefault(word[0], []).append(word[1:])
     odd = {"k": "\u212a", "s": "\u017f"}  # the Kelvin sign and the long s are letters too, whatever the case
     return "|".join(
@@ -63,13 +74,17 @@ def _openings() -> str:
 
 
 #: Where `_SCAN` can match at all: a sign, digit or word that may open a quantity.
-_PLACE = re.compile(rf"[$€£¥₹₩₽]|[Uu](?i:S)\$|(?<!\w)(?:[-−](?=[\d.])|\.(?=\d)|\d|(?i:{_openings()})|[vV](?=[.\s\d]))")
+_PLACE = re.compile(
+    rf"[$€£¥₹₩₽]|[Uu](?i:S)\$|(?<!\w)(?:[-−](?=[\d.])|\.(?=\d)|\d|(?i:{_openings()})|[vV](?=[.\s\d]|\Z))"
+)
+_ARTICLE = re.compile(r"(?<!\w)an?\s(?=(?:hundred|thousand|million|billion|dozen)\b)", re.IGNORECASE)
 #: A number before another short one ("1 1 1"): nothing but itself, and quick in the worst of inputs.
 _PLAIN = re.compile(r"(?<![\w.,-])\d{1,30}(?= \d{1,2}(?!\w))")
 _UNIT = re.compile(
     r"(?P<space>[  \u202f-]?)(?P<unit>[%$€£¥₹₩₽]|°?[^\W\d_]{1,20}(?:/[a-z]{1,5})?)"
     r"(?:\s(?P<rest>cent|ciento|points))?(?!\w)"
 )
+_UNIT_SIGN = re.compile("[A-Za-z%$\x80-\U0010ffff]")
 _MAGNITUDE = re.compile(
     r"(?:(?P<short>[kKM]|bn|mn|B)|\s?-?(?P<long>thousands?|hundred|millions?|billions?|trillions?|bn|mio|millionen|"
     r"milliarden|tausend|dozen))(?!\w)"
@@ -100,10 +115,13 @@ def quantities(text: str) -> list[Quantity]:
     >>> [(q.value, q.unit, q.kind) for q in quantities("Keeps 1,000 files of 1.5 GB for thirty days.")]
     [(1000.0, None, 'number'), (1.5, 'GB', 'bytes'), (30.0, 'days', 'duration')]
     """
+    pieces = text.replace("\n", " ").split(" ")
+    opened = list(map(_OPENINGS.__getitem__, pieces))
+    if not any(opened):
+        return []
     found: list[Quantity] = []
     scanned = 0
-    for place in _PLACE.finditer(text):
-        start = place.start()
+    for start in _places(text, pieces, opened):
         if start < scanned:
             continue
         plain = _PLAIN.match(text, start)
@@ -117,34 +135,59 @@ def quantities(text: str) -> list[Quantity]:
             continue
         scanned = match.end()
         if not found or start >= found[-1].end:
-            found.extend(_read(text, match))
-    return list(_ranges(text, found))
+            quantity = _read(text, match)
+            if quantity is not None:
+                found.append(quantity)
+    return list(_ranges(text, found)) if len(found) > 1 else found
 
 
-def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:
-    kind = match.lastgroup
+def _openings_in(piece: str) -> tuple[int, ...]:
+    """Where `_SCAN` can match at all in a piece of text that spaces bound: most begin no quantity."""
+    return tuple([place.start() for place in _PLACE.finditer(piece)])
+
+
+_OPENINGS = Remembered(_openings_in, most=16384)
+
+
+def _places(text: str, pieces: list[str], opened: list[tuple[int, ...]]) -> Iterator[int]:
+    """The openings as places of `text`; that of `a hundred` is its article, which opens nothing on its own."""
+    start = known = 0
+    for number, offsets in enumerate(opened):
+        if offsets:
+            start += sum(map(len, pieces[known:number])) + number - known
+            known = number
+            for offset in offsets:
+                place = start + offset
+                article = _article_before(text, place) if text[place].isalpha() else None
+                yield article.start() if article else place
+
+
+def _article_before(text: str, place: int) -> re.Match[str] | None:
+    return _ARTICLE.match(text, max(place - 3, 0)) or _ARTICLE.match(text, max(place - 2, 0))
+
+
+def _read(text: str, match: re.Match[str]) -> Quantity | None:
     if match["figure"] is not None:
-        yield from _figure(text, match)
-    elif match["words"] is not None:
-        yield from _words(text, match)
-    elif match["time"] is not None:
+        return _figure(text, match)
+    if match["words"] is not None:
+        return _words(text, match)
+    if match["time"] is not None:
         hour = int(match["h24"] or match["h12"])
         half = (match["ap1"] or match["ap2"] or "").lower()
         hour = hour % 12 + (12 if half == "p" else 0) if half else hour
-        yield _quantity(match, float(hour * 60 + int(match["min"] or 0)), None, "time")
-    elif match["version"] is not None:
-        yield _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "version")
-    elif match["product"] is not None:
-        yield from _product(text, match)
-    elif match["ordinal"] is not None:
-        yield _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "ordinal")
-    elif match["ordword"] is not None:
-        yield _quantity(match, float(ORDINAL_WORDS[match.group().lower()]), None, "ordinal")
-    elif kind is not None:
-        yield from _date(match)
+        return _quantity(match, float(hour * 60 + int(match["min"] or 0)), None, "time")
+    if match["version"] is not None:
+        return _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "version")
+    if match["product"] is not None:
+        return _product(text, match)
+    if match["ordinal"] is not None:
+        return _quantity(match, float(re.findall(r"\d+", match.group())[0]), None, "ordinal")
+    if match["ordword"] is not None:
+        return _quantity(match, float(ORDINAL_WORDS[match.group().lower()]), None, "ordinal")
+    return _date(match)
 
 
-def _date(match: re.Match[str]) -> Iterator[Quantity]:
+def _date(match: re.Match[str]) -> Quantity | None:
     if match["iso"]:
         year, month, day = int(match["iy"]), int(match["im"]), int(match["id"] or 0)
     elif match["numdate"]:
@@ -156,12 +199,13 @@ def _date(match: re.Match[str]) -> Iterator[Quantity]:
         month, day = MONTHS[name.lower()], int(match["d1"] or match["d2"] or 0)
         year = int(match["y1"] or match["y2"] or match["y3"] or 0)
         if name == "may" and not year:  # "you may 5 times" is no date
-            return
-    if month <= 12 and day <= 31:
-        yield _quantity(match, float(year * 10000 + month * 100 + day), None, "date")
+            return None
+    if month > 12 or day > 31:
+        return None
+    return _quantity(match, float(year * 10000 + month * 100 + day), None, "date")
 
 
-def _product(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+def _product(text: str, match: re.Match[str]) -> Quantity | None:
     """`Python 3.10` is a version when a name stands before it and no unit behind it."""
     word = re.search(r"[A-Za-z+#.-]+\s$", text[max(0, match.start() - 30) : match.start()])
     name = word.group().strip() if word else ""
@@ -171,48 +215,41 @@ def _product(text: str, match: re.Match[str]) -> Iterator[Quantity]:
         "versions",
     )
     if named and not _unit_at(text, match.end()) and not _MAGNITUDE.match(text, match.end()):
-        yield _quantity(match, float(match.group().split(".")[0]), None, "version")
-    else:
-        yield from _with_unit(text, match.start(), match.end(), _value(match.group()), None)
+        return _quantity(match, float(match.group().split(".")[0]), None, "version")
+    return _with_unit(text, match.start(), match.end(), _value(match.group()), None)
 
 
-def _figure(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+def _figure(text: str, match: re.Match[str]) -> Quantity | None:
     end = match.end()
     after = text[end : end + 3]
-    bare = _is_bare(after)
+    bare = not _UNIT_SIGN.search(after)  # neither a unit nor a magnitude can begin in these characters
     if not bare and after[:1].isalpha() and not (_unit_at(text, end) or _MAGNITUDE.match(text, end)):
-        return  # 3x4abc, 1st-party identifiers
+        return None  # 3x4abc, 1st-party identifiers
     before = text[max(0, match.start() - 2) : match.start()]
     if after[:1] == "_" or (len(before) == 2 and before[1] == "-" and before[0].isalpha()):
-        return  # AES-256, us-east-1
+        return None  # AES-256, us-east-1
     value = _value(match["number"])
     currency = CURRENCIES[match["cur1"].strip().lower()] if match["cur1"] else None
     if bare:
         start, value = match.start(), -value if match["minus"] else value
-        yield Quantity(value, currency, "money" if currency else "number", start, end, text[start:end])
-        return
-    yield from _with_unit(text, match.start(), end, -value if match["minus"] else value, currency)
+        return Quantity(value, currency, "money" if currency else "number", start, end, text[start:end])
+    return _with_unit(text, match.start(), end, -value if match["minus"] else value, currency)
 
 
-def _is_bare(after: str) -> bool:
-    """Whether neither a unit nor a magnitude can begin in these characters behind a number."""
-    return after.isascii() and not any(letter.isalpha() or letter in "%$" for letter in after)
-
-
-def _words(text: str, match: re.Match[str]) -> Iterator[Quantity]:
+def _words(text: str, match: re.Match[str]) -> Quantity | None:
     words = re.findall(r"[a-z]+", match.group().lower())
     end = match.start() + len(match.group().rstrip(" -\n\t"))
     if words[:1] == ["half"]:
         scale = _spelled(words[2:]) or 1.0
         if len(words) > 2 or _unit_at(text, end):
-            yield from _with_unit(text, match.start(), end, 0.5 * scale, None)
-        return
+            return _with_unit(text, match.start(), end, 0.5 * scale, None)
+        return None
     value = _spelled(words)
     if len(words) == 1 and words[0] in _LONE:
         unit = _unit_at(text, end)
         if words[0] != "one" or unit is None or unit[2] == "":
-            return
-    yield from _with_unit(text, match.start(), end, value, None)
+            return None
+    return _with_unit(text, match.start(), end, value, None)
 
 
 def _spelled(words: list[str]) -> float:
@@ -231,7 +268,7 @@ def _spelled(words: list[str]) -> float:
     return total + current
 
 
-def _with_unit(text: str, start: int, end: int, value: float, currency: str | None) -> Iterator[Quantity]:
+def _with_unit(text: str, start: int, end: int, value: float, currency: str | None) -> Quantity | None:
     unit: str | None = currency
     kind: Kind = "money" if currency else "number"
     magnitude = _MAGNITUDE.match(text, end)
@@ -244,8 +281,7 @@ def _with_unit(text: str, start: int, end: int, value: float, currency: str | No
     if found and _fits(found[0], found[2]):
         end = found[1]
         kind, unit = _kind_of(found[0])
-    if abs(value) < 1e300:
-        yield Quantity(value, unit, kind, start, end, text[start:end])
+    return Quantity(value, unit, kind, start, end, text[start:end]) if abs(value) < 1e300 else None
 
 
 def _fits(unit: str, space: str) -> bool:

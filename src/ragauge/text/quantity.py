@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from ragauge.text.units import EXACT_UNITS, UNITS
@@ -57,11 +58,18 @@ def agree(a: Quantity, b: Quantity, *, relative: float = 0.0) -> bool:
     return _equal(a.value, a, b.value, b, relative)
 
 
+#: Kinds that agree only with their like.
+_ALONE = ("time", "ordinal")
+
+
 def _equal(x: float, a: Quantity, y: float, b: Quantity, relative: float) -> bool:
-    a, b = _minutes(a, b), _minutes(b, a)
-    dimension_a, dimension_b = dimension(a), dimension(b)
-    if {"time", "ordinal"} & {a.kind, b.kind} and a.kind != b.kind:
+    if a.kind != b.kind and (a.kind in _ALONE or b.kind in _ALONE):
         return False
+    if a.unit is None and b.unit is None:
+        return _close(x, y, relative)
+    if "m" in (a.unit, b.unit):
+        a, b = _minutes(a, b), _minutes(b, a)
+    dimension_a, dimension_b = dimension(a), dimension(b)
     if dimension_a == dimension_b:
         pairs = zip(_readings(x, a), _readings(y, b), strict=True)
         return any(_close(left, right, relative) for left, right in pairs)
@@ -99,6 +107,7 @@ def _readings(value: float, quantity: Quantity) -> tuple[float, float]:
     return value * factor, value * binary
 
 
+@lru_cache(maxsize=1024)
 def unit_entry(unit: str) -> tuple[str, float] | None:
     """(dimension, factor to its base unit) of a unit as written, or None."""
     return EXACT_UNITS.get(unit) or UNITS.get(unit.lower())

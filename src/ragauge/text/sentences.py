@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragauge.text.blocks import Block, Kind, blocks, code_spans, inside
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """Characters `start` to `end` of a text (`text[start:end]`), and which kind of block they stand in."""
 
@@ -55,19 +55,24 @@ _MARK = (
 _ID_MARK = r"\[(?=[^\]\s]{0,80}[\d:/#_.-])[^\]\[\s]{1,80}\](?![(:])"
 #: Citation markers that stand behind the end of a sentence and belong to it.
 MARKERS = re.compile(rf"(?:[ \t]{{0,3}}(?:{_MARK}|{_ID_MARK}|(?<=[.!?])\(\d{{1,3}}\)))+(?!\()")
+#: What a marker, a lone number in brackets or an emoji can begin with.
+_MARK_SIGN = re.compile(r"[\[(【⁰¹²³⁴-⁹]")
 _LONE_NUMBER = re.compile(r"[ \t]{0,3}(?:\(\d{1,3}\)[ \t]{0,3})+(?=\n|$)")
 _EMOJI = re.compile("[ \t]?(?:[\U0001f000-\U0001faff\u2600-\u27bf\u2b50\u2b55][\ufe0f\u200d\U0001f3fb-\U0001f3ff]*)+")
 _END = re.compile(r"(?P<p>[.!?…‥‽⁇⁈⁉]+|[。！？｡؟۔।॥።]+)(?P<c>[\"'”’»›)\]}*_`」』）】》〉]*)")
 _NUMBERED = r"(?:\[\^?\d{1,3}(?:[ \t]{0,2}[,;–-][ \t]{0,2}\^?\d{1,3}){0,20}\]|【[^】\n]{1,40}】)"
 #: The end of a sentence, or citation markers, which end one too where another begins behind them.
 _STOP = re.compile(rf"{_END.pattern}|(?P<m>{_NUMBERED}(?:[ \t]{{0,3}}{_NUMBERED}){{0,30}})(?![(:\w])")
+#: Where `_STOP` can match at all: one class of characters is looked for several times as fast.
+_STOP_SIGN = re.compile(r"[.!?…‥‽⁇⁈⁉。！？｡؟۔।॥።\[【]")
 #: Words that ask for what follows: a marker behind them is a part of the sentence ("as shown in [1]").
 _ASKS = re.compile(
     r"(?:[,;:(–—/-]|\b(?:a|an|the|of|in|on|at|by|to|for|from|with|and|or|see|ref|than|per|via|is|are))[ \t]*$", re.I
 )
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003134f]")
 _WORD = re.compile(r"[^\W_]")
-_LAST = re.compile(r"[^\s(\[{\"'“‘«„/]+$")
+#: What a word cannot hold, for finding the last one before a full stop.
+_WORD_BREAK = re.compile(r"[(\[{\"'“‘«„/]")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$")
 
 
@@ -110,7 +115,9 @@ def _only_markers(piece: str) -> bool:
 
 
 def _is_bare(piece: str) -> bool:
-    return not _WORD.search(piece) or (len(piece) < 400 and _only_markers(piece))
+    if not _WORD.search(piece):
+        return True
+    return len(piece) < 400 and bool(_MARK_SIGN.search(piece)) and _only_markers(piece)
 
 
 def _span(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
@@ -125,7 +132,11 @@ def _span(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
 def _pieces(text: str, block: Block) -> Iterator[tuple[int, int]]:
     code = code_spans(text, block.start, block.end)
     start = position = block.start
-    while match := _STOP.search(text, position, block.end):
+    while sign := _STOP_SIGN.search(text, position, block.end):
+        match = _STOP.match(text, sign.start(), block.end)
+        if match is None:
+            position = sign.end()
+            continue
         position = match.end()
         if code and inside(code, match.start()):
             continue
@@ -159,6 +170,9 @@ def _marker_ends(text: str, start: int, match: re.Match[str], limit: int) -> boo
 
 def _with_markers(text: str, end: int, limit: int) -> int:
     """Where the sentence ends when the markers and emoji behind it are counted in."""
+    behind = text[end : end + 4].lstrip(" \t")
+    if not behind or (behind[0].isascii() and behind[0] not in "[("):
+        return end
     marks = MARKERS.match(text, end, limit)
     if marks:
         after = marks.end()
@@ -201,8 +215,7 @@ def _is_boundary(text: str, start: int, match: re.Match[str], end: int, limit: i
 
 def _period_ends(text: str, start: int, match: re.Match[str], following: str, closed: bool) -> bool:
     head = following[0]
-    before = _LAST.search(text[max(start, match.start() - 40) : match.start()])
-    word = before.group() if before else ""
+    word = _last_word(text, max(start, match.start() - 40), match.start())
     low = word.lower()
     if head in ",;:":
         return False
@@ -223,6 +236,15 @@ def _period_ends(text: str, start: int, match: re.Match[str], following: str, cl
     if low in _ABBREVIATIONS:
         return head.isupper() and low not in _MONTHS and not (low in ("p", "pp", "v", "vol", "ch") and head.isdigit())
     return not (word in ("Ph.D", "M.Sc", "B.Sc", "M.A", "B.A") and not head.isupper())
+
+
+def _last_word(text: str, start: int, end: int) -> str:
+    """What stands between `start` and `end` behind the last space, bracket, quote or slash."""
+    piece = text[start:end].removesuffix("\n")
+    if not piece or piece[-1].isspace():
+        return ""
+    word = piece.rsplit(None, 1)[-1]
+    return word if word.isalpha() else _WORD_BREAK.split(word)[-1]
 
 
 def _opens(text: str, start: int, end: int) -> bool:

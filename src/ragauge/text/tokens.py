@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Sequence
+from itertools import chain
 
 from ragauge.errors import UnknownName
 from ragauge.text.normalise import normalise
+from ragauge.text.remembered import Remembered
 from ragauge.text.stopwords import STOPWORDS
 
 _MARKS = (
@@ -19,7 +21,7 @@ _UNSPACED = (
     "\uf900-\ufaff\U00020000-\U0003134f"
 )
 _TOKEN = re.compile(
-    rf"(?P<wide>[{_UNSPACED}])"
+    rf"[{_UNSPACED}]"
     r"|(?<![\w-])--?[a-z][\w]*(?:-[\w]+)*"  # flags: -v, --max-size
     r"|[a-z]\+\+|(?<![\w])[cfj]\#|(?<![\w])\.(?:net|env)(?![\w])"
     r"|(?<![\w-])[a-z][\w.]*(?:-\w+){0,4}?-(?=\w*\d)\w+(?![\w-])"  # us-east-1, gpt-4
@@ -28,7 +30,7 @@ _TOKEN = re.compile(
 )
 #: The same for ASCII text, ordinary words first: several times as fast.
 _ASCII_TOKEN = re.compile(
-    r"[a-z]\w*(?![-\w.'+#])%?|\d+(?![\w.,'+#-])%?"
+    r"[a-z]\w*+(?![-.'+#])%?|\d++(?![\w.,'+#-])%?"
     r"|(?<![\w-])--?[a-z][\w]*(?:-[\w]+)*"
     r"|[a-z]\+\+|(?<![\w])[cfj]\#|(?<![\w])\.(?:net|env)(?![\w])"
     r"|(?<![\w-])[a-z][\w.]*(?:-\w+){0,4}?-(?=\w*\d)\w+(?![\w-])"
@@ -48,21 +50,34 @@ def words(text: str) -> list[str]:
     >>> words("Set --max-size to 1,024 in foo_bar's read-only v8.1.2")
     ['set', '--max-size', 'to', '1024', 'in', 'foo_bar', 'read', 'only', 'v8.1.2']
     """
-    text = normalise(text)
-    found = []
-    for match in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
-        word = match.group()
-        if len(word) > 2 and not word.isalnum():
-            word = word.replace("’", "'").strip("_") if not word.startswith("-") else word
-            if "'" in word:
-                word = word.removesuffix("'s")
-                elided = _ELISION.match(word)
-                word = word[elided.end() :] if elided else word
-            elif "," in word:
-                word = word.replace(",", "")
-        if word:
-            found.append(word)
-    return found
+    return list(chain.from_iterable(map(_WORDS.__getitem__, text.split())))
+
+
+def _words_in(piece: str) -> tuple[str, ...]:
+    """The words of a piece of text without spaces: no word reaches over one, nor does what is looked at around it."""
+    core = piece.lstrip('("').rstrip('.,;:!?)"')
+    if core.isascii() and core.isalnum():  # an ordinary word or number, as most are
+        return (core.lower(),)
+    tokens = [
+        token
+        for part in normalise(piece).split()  # a character may stand for several words
+        for token in (_ASCII_TOKEN if part.isascii() else _TOKEN).findall(part)
+    ]
+    plain = [token if len(token) <= 2 or token.isalnum() else _plain(token) for token in tokens]
+    return tuple([word for word in plain if word])
+
+
+_WORDS = Remembered(_words_in, most=32768)
+
+
+def _plain(word: str) -> str:
+    """A token without possessives, elided articles, underscores around it and thousands separators."""
+    word = word.replace("’", "'").strip("_") if not word.startswith("-") else word
+    if "'" in word:
+        word = word.removesuffix("'s")
+        elided = _ELISION.match(word)
+        return word[elided.end() :] if elided else word
+    return word.replace(",", "")
 
 
 def content_words(text: str, language: str = "en") -> list[str]:
@@ -87,7 +102,22 @@ def stopwords(language: str = "en") -> frozenset[str]:
     return STOPWORDS[code]
 
 
-@lru_cache(maxsize=65536)
+def stems(words: Sequence[str]) -> list[str]:
+    """The stems of the English content words among `words`, in order.
+
+    >>> stems(["the", "pumps", "are", "running"])
+    ['pump', 'run']
+    """
+    return list(filter(None, map(_CONTENT_STEMS.__getitem__, words)))
+
+
+def _content_stem(word: str) -> str:
+    return "" if word in STOPWORDS["en"] else _porter(word)
+
+
+_CONTENT_STEMS = Remembered(_content_stem, most=32768)
+
+
 def stem(word: str) -> str:
     """The stem of an English word (Porter, 1980, An algorithm for suffix stripping); other words come back as given.
 
@@ -96,6 +126,10 @@ def stem(word: str) -> str:
     >>> [stem(w) for w in ("connections", "configured", "running", "8.1.2", "foo_bar")]
     ['connect', 'configur', 'run', '8.1.2', 'foo_bar']
     """
+    return _STEMS[word]
+
+
+def _porter(word: str) -> str:
     if len(word) <= 2 or not (word.isascii() and word.isalpha()):
         return word
     word = _step_1(word)
@@ -105,6 +139,7 @@ def stem(word: str) -> str:
     return _step_5(word)
 
 
+_STEMS = Remembered(_porter, most=32768)
 _STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
     ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
@@ -118,6 +153,11 @@ _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion",
     "al", "er", "ic", "ou",
 )  # fmt: skip
+
+#: Table → its suffixes: most words have none of them, which one look tells.
+_ENDINGS: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {
+    table: tuple(suffix for suffix, _ in table) for table in (_STEP_2, _STEP_3)
+}
 
 
 def _is_consonant(word: str, index: int) -> bool:
@@ -179,6 +219,8 @@ def _restore(word: str) -> str:
 
 
 def _replace(word: str, table: tuple[tuple[str, str], ...], least: int) -> str:
+    if not word.endswith(_ENDINGS[table]):
+        return word
     for suffix, new in table:
         if word.endswith(suffix):
             rest = word[: -len(suffix)]
@@ -187,6 +229,8 @@ def _replace(word: str, table: tuple[tuple[str, str], ...], least: int) -> str:
 
 
 def _step_4(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
     for suffix in _STEP_4:
         if word.endswith(suffix):
             rest = word[: -len(suffix)]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from ragauge.judges.embedded.lazy import lazy
 from ragauge.judges.embedded.lexicon import NEGATIONS, PARTIAL, SYNONYMS, UNIVERSAL
 from ragauge.judges.embedded.units import Unit, units_of
 from ragauge.text.citations import strip_citations
 from ragauge.text.numbers import Quantity, quantities
-from ragauge.text.tokens import stem, stopwords, words
+from ragauge.text.tokens import stem, stems, stopwords, words
 
 _STOP = stopwords("en")
 #: Quantities of one statement that are looked at.
@@ -25,7 +26,7 @@ _BREAK_SIGNS = re.compile(r"[,;:.!?()|](?=\s|$)|[–—]")
 _NAME = re.compile(
     r"(?<![\w.])(?:[A-Z][\w’'-]*[A-Za-z0-9]|[A-Z]{2,}\w*|\w+[_./:]\w[\w./:]*|--?[a-z][\w-]+|[a-z]+[A-Z]\w*)"
 )
-_DIGITLESS = re.compile(r"^[^\d]+$")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -34,42 +35,42 @@ class Statement:
 
     text: str
 
-    @cached_property
-    def tokens(self) -> list[str]:
+    @lazy
+    def tokens(self) -> tuple[str, ...]:
         """All words, casefolded."""
-        return words(self.text)
+        return tuple(words(self.text))
 
-    @cached_property
-    def stems(self) -> list[str]:
+    @lazy
+    def stems(self) -> tuple[str, ...]:
         """Stems of the content words, in order."""
-        return [stem(word) for word in self.tokens if word not in _STOP]
+        return tuple(stems(self.tokens))
 
-    @cached_property
+    @lazy
     def stem_set(self) -> frozenset[str]:
         """The stems without order."""
         return frozenset(self.stems)
 
-    @cached_property
+    @lazy
     def all_stems(self) -> frozenset[str]:
         """Stems of all words, stop words too."""
         return frozenset(stem(word) for word in self.tokens)
 
-    @cached_property
+    @lazy
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Neighbouring content stems."""
         return frozenset(zip(self.stems, self.stems[1:], strict=False))
 
-    @cached_property
+    @lazy
     def negated(self) -> frozenset[str]:
         """Content stems that stand only where a negation reaches."""
         return self._reached[0] - self._reached[1]
 
-    @cached_property
+    @lazy
     def reached(self) -> frozenset[str]:
         """Content stems that a negation reaches: up to two, to the end of the clause."""
         return self._reached[0]
 
-    @cached_property
+    @lazy
     def _reached(self) -> tuple[frozenset[str], frozenset[str]]:
         """(content stems that a negation reaches, those that stand out of its reach)."""
         if NEGATIONS.isdisjoint(self.tokens) and "n't" not in self.text and "n’t" not in self.text:
@@ -90,23 +91,23 @@ class Statement:
                     stated.add(stem(word))
         return frozenset(found), frozenset(stated)
 
-    @cached_property
+    @lazy
     def elided(self) -> bool:
         """Whether a negation ends a clause, so that what it negates was said before ("the buffer is not")."""
         clauses = (words(clause) for clause in _BREAK_SIGNS.split(self.text))
         return any(clause and (clause[-1] in NEGATIONS or clause[-1].endswith("n't")) for clause in clauses)
 
-    @cached_property
+    @lazy
     def line(self) -> str:
         """All words with a space around each, for finding one sequence of words in another."""
         return f" {' '.join(self.tokens)} "
 
-    @cached_property
+    @lazy
     def quantities(self) -> list[Quantity]:
         """Quantities, ordinals left out; of a monstrous text the first 300."""
         return [q for q in quantities(self.text) if q.kind != "ordinal"][:_MOST]
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """Stems of names and identifiers: capitalised words that do not open the sentence, flags, dotted names."""
         found: set[str] = set()
@@ -119,12 +120,12 @@ class Statement:
             found.update(stem(w) for w in words(word) if w not in _STOP and not w.isdigit())
         return frozenset(found)
 
-    @cached_property
+    @lazy
     def universal(self) -> bool:
         """Says "without exception"."""
         return not UNIVERSAL.isdisjoint(self.tokens)
 
-    @cached_property
+    @lazy
     def partial(self) -> bool:
         """Says "with exceptions"."""
         return not PARTIAL.isdisjoint(self.tokens)
@@ -140,7 +141,7 @@ class Sentence(Statement):
     under: str = ""
     cells: tuple[tuple[str, str], ...] = ()
 
-    @cached_property
+    @lazy
     def held(self) -> frozenset[str]:
         """Its own stems and those of the heading or lead-in that it stands under."""
         return self.stem_set | statement(self.under).stem_set if self.under else self.stem_set
@@ -151,21 +152,21 @@ class Evidence:
     """All sentences of the chunks, in order, with an index from stem to sentences."""
 
     sentences: tuple[Sentence, ...]
-    index: dict[str, tuple[int, ...]] = field(repr=False)
+    index: Mapping[str, Sequence[int]] = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
     places: tuple[str, ...] = ()
 
-    @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Neighbouring content stems of any sentence."""
-        return frozenset().union(*(sentence.pairs for sentence in self.sentences))
+    @lazy
+    def stem_lines(self) -> str:
+        """A line for each sentence: its content stems with a space around each, for finding neighbours."""
+        return "\n".join([f" {' '.join(sentence.stems)} " for sentence in self.sentences])
 
-    @cached_property
+    @lazy
     def quantities(self) -> list[Quantity]:
         """Every quantity."""
         return [quantity for sentence in self.sentences for quantity in sentence.quantities]
 
-    @cached_property
+    @lazy
     def lines(self) -> tuple[str, ...]:
         """For each chunk, the words of all of its units in order, with a space around each."""
         said: dict[int, list[str]] = {}
@@ -173,17 +174,22 @@ class Evidence:
             said.setdefault(sentence.chunk, []).extend(sentence.tokens)
         return tuple(f" {' '.join(said.get(number, ()))} " for number in range(len(self.texts)))
 
-    @cached_property
+    @lazy
+    def all_lines(self) -> str:
+        """`lines`, one below the other."""
+        return "\n".join(self.lines)
+
+    @lazy
     def tokens(self) -> frozenset[str]:
         """Every word."""
         return frozenset().union(*(sentence.tokens for sentence in self.sentences))
 
-    @cached_property
+    @lazy
     def raw(self) -> str:
         """All texts and where they stand, casefolded, for looking up identifiers."""
         return "\n".join((*self.texts, *self.places)).casefold()
 
-    @cached_property
+    @lazy
     def heads(self) -> frozenset[str]:
         """First five letters of each longer stem: a rough net for related words."""
         return frozenset(one[:5] for one in self.index if len(one) >= 6)
@@ -192,7 +198,7 @@ class Evidence:
         """How telling a stem is: rare in the evidence, with a digit, or long counts more. About 0.5 to 3."""
         df = len(self.index.get(one, ()))
         n = max(len(self.sentences), 1)
-        return 0.5 + math.log((n + 1) / (df + 0.5)) / math.log(n + 2) + (0.5 if not _DIGITLESS.match(one) else 0.0)
+        return 0.5 + math.log((n + 1) / (df + 0.5)) / math.log(n + 2) + (0.5 if _DIGIT.search(one) else 0.0)
 
     def knows(self, one: str) -> bool:
         """Whether the stem or one that may stand for it is in the evidence."""
@@ -218,11 +224,23 @@ def _prepared(texts: tuple[str, ...], headers: tuple[str, ...], places: tuple[st
         for number, text in enumerate(texts)
         for sentence in _chunk(text, headers[number] if headers else "", number)
     )
-    index: dict[str, list[int]] = {}
+    return Evidence(sentences, _index(sentences), texts, places)
+
+
+def _index(sentences: Sequence[Sentence]) -> dict[str, Sequence[int]]:
+    """Stem → the places of the sentences that hold it, in order."""
+    index: dict[str, Sequence[int]] = {}
     for place, sentence in enumerate(sentences):
+        only = (place,)  # most stems stand in one sentence and can share this
         for one in sentence.held:
-            index.setdefault(one, []).append(place)
-    return Evidence(sentences, {one: tuple(found) for one, found in index.items()}, texts, places)
+            found = index.get(one)
+            if found is None:
+                index[one] = only
+            elif isinstance(found, list):
+                found.append(place)
+            else:
+                index[one] = [*found, place]
+    return index
 
 
 def prepare(texts: Sequence[str], headers: Sequence[str] = (), places: Sequence[str] = ()) -> Evidence:
@@ -235,7 +253,7 @@ def prepare(texts: Sequence[str], headers: Sequence[str] = (), places: Sequence[
 
 
 def forget() -> None:
-    """Drop everything remembered (for measuring speed)."""
+    """Drop every text that is remembered, for measuring speed; single words and their stems stay."""
     for cached in (_prepared, _chunk, _units, statement):
         cached.cache_clear()
 

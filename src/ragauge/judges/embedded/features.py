@@ -92,7 +92,7 @@ def measure(claim: Statement, evidence: Evidence) -> Signals:
         window.single,
         window.pair,
         window.two,
-        len(claim.pairs & evidence.pairs) / len(claim.pairs) if claim.pairs else 0.0,
+        _pairs(claim, evidence),
         _order(claim.stems, best),
         min(len(missing), 8) / 8,
         1 - len(names_missing) / len(claim.names) if claim.names else 1.0,
@@ -234,6 +234,13 @@ def _order(stems: Sequence[str], best: Sentence) -> float:
     return sum(a < b for a, b in pairwise(found)) / (len(found) - 1)
 
 
+def _pairs(claim: Statement, evidence: Evidence) -> float:
+    """Share of the claim's neighbouring content stems that are neighbours in a sentence (0 when it has none)."""
+    if not claim.pairs:
+        return 0.0
+    return sum(f" {a} {b} " in evidence.stem_lines for a, b in claim.pairs) / len(claim.pairs)
+
+
 def _overlap(claim: Statement, evidence: Evidence) -> float:
     """Share of the claim's distinct content words, as written, that stand anywhere."""
     content = {word for word in claim.tokens if word not in _STOP}
@@ -245,20 +252,16 @@ def _in_order(mine: Sequence[str], theirs: Sequence[str]) -> float:
     mine, theirs = mine[:60], theirs[:120]
     if not mine or not theirs:
         return 0.0
-    common = set(theirs)
-    row = [0] * (len(theirs) + 1)
-    for word in mine:
-        if word not in common:
-            continue
-        diagonal = 0
-        for place, other in enumerate(theirs, start=1):
-            above = row[place]
-            if word == other:
-                row[place] = diagonal + 1
-            elif row[place - 1] > above:
-                row[place] = row[place - 1]
-            diagonal = above
-    return row[-1] / len(mine)
+    places: dict[str, int] = {}
+    for place, word in enumerate(mine):
+        places[word] = places.get(word, 0) | 1 << place
+    # A row of the table as the bits of one number (Hyyrö 2004): bit i is 0 where the row rises at the claim's word i.
+    whole = row = (1 << len(mine)) - 1
+    for word in theirs:
+        if word in places:
+            matched = row & places[word]
+            row = ((row + matched) | (row - matched)) & whole
+    return (len(mine) - row.bit_count()) / len(mine)
 
 
 def _all_pairs(claim: Statement, evidence: Evidence) -> float:
@@ -266,7 +269,7 @@ def _all_pairs(claim: Statement, evidence: Evidence) -> float:
     pairs = {f" {a} {b} " for a, b in pairwise(claim.tokens)}
     if not pairs:
         return 1.0
-    return sum(any(pair in line for line in evidence.lines) for pair in pairs) / len(pairs)
+    return sum(pair in evidence.all_lines for pair in pairs) / len(pairs)
 
 
 def _best_chunk(places: Mapping[str, frozenset[int]], weights: Mapping[str, float], evidence: Evidence) -> float:

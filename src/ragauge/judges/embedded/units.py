@@ -15,7 +15,7 @@ _FENCE = ("```", "~~~")
 _RULE_SIGNS = " \t\r\n|:->"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unit:
     """`text` is what the unit says, `start:end` where it stands in its chunk, `under` the heading or lead-in above it.
 
@@ -49,16 +49,16 @@ def units_of(text: str, header: str = "") -> list[Unit]:
             if is_header(text, span, spans[index + 1] if index + 1 < len(spans) else None):
                 columns = row
                 said = ": ".join(cell for cell in row if cell)
-                found.extend(_cut(text, Unit(said, span.start, span.end, "header", heading)))
+                _add(found, text, Unit(said, span.start, span.end, "header", heading))
             else:
-                found.extend(_cut(text, _row(span, row, columns, f"{heading} {lead}".strip())))
+                _add(found, text, _row(span, row, columns, f"{heading} {lead}".strip()))
         elif span.kind == "code":
             found.extend(_lines(span, f"{heading} {lead}".strip()))
         else:
             if span.kind == "heading":
                 heading, lead = span.text.strip("#=- \t"), ""
             under = f"{heading} {lead}".strip() if span.kind == "item" else heading if span.kind == "prose" else ""
-            found.extend(_cut(text, Unit(span.text, span.start, span.end, span.kind, under)))
+            _add(found, text, Unit(span.text, span.start, span.end, span.kind, under))
             if span.kind == "prose":
                 lead = span.text if span.text.endswith(":") else ""
     return found
@@ -106,6 +106,13 @@ def _lines(span: Span, under: str) -> Iterator[Unit]:
             place = start + line.index(bare)
             yield from _cut(span.text, Unit(bare, place, place + len(bare), "code", under), span.start)
         start += len(line) + 1
+
+
+def _add(found: list[Unit], text: str, unit: Unit) -> None:
+    if len(unit.text) > MAX_UNIT:
+        found.extend(_cut(text, unit))
+    elif unit.text.strip():
+        found.append(unit)
 
 
 def _cut(text: str, unit: Unit, offset: int = 0) -> Iterator[Unit]:
