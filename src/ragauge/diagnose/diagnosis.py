@@ -97,11 +97,12 @@ class _Lists:
         self.hits["retrieved"] += found
         anywhere = found
         for name in names:
-            first = [c for s in facts.sample.response.steps if s.name.partition(":")[0] == name for c in s.chunks]
-            hits = [c.id in wanted if wanted else c.document in documents for c in first]
-            anywhere = anywhere or any(hits)
+            chunks = (c for s in facts.sample.response.steps if s.name.partition(":")[0] == name for c in s.chunks)
+            hits = (place for place, c in enumerate(chunks) if (c.id in wanted if wanted else c.document in documents))
+            first = next(hits, None)
+            anywhere = anywhere or first is not None
             self.asked[name] += 1
-            self.hits[name] += any(hits[: facts.k])
+            self.hits[name] += first is not None and first < facts.k
         self.n_nowhere += not anywhere
 
     def estimates(self) -> dict[str, Estimate]:

@@ -259,6 +259,8 @@ def _nearly(quote: str, text: str) -> float:
         share = covered(quote, [text])
         return share if share >= NEARLY else 0.0
     held = tokens(text)
+    if not any(word in held for word in asked[:2]):
+        return 0.0
     best = 0
     for start in range(len(held) - n + 1):
         if asked[0] == held[start] or (n > 1 and asked[1] == held[start + 1]):

@@ -51,7 +51,10 @@ def covered(quote: str, texts: Iterable[str], size: int = SHINGLE) -> float:
     if not asked:
         return 1.0
     size = min(size, len(asked))
-    runs = [shingles(text, size) for text in texts]
+    wanted = shingles(quote, size)
+    runs = [found for text in texts if not wanted.isdisjoint(found := shingles(text, size))]
+    if not runs:
+        return 0.0
     hit = [False] * len(asked)
     for start in range(len(asked) - size + 1):
         run = asked[start : start + size]
@@ -78,14 +81,18 @@ def similarity(a: str, b: str) -> float:
     1.0
     """
     left, right = shingles(a), shingles(b)
-    return len(left & right) / len(left | right) if left and right else 0.0
+    both = len(left & right)
+    return both / (len(left) + len(right) - both) if left and right else 0.0
 
 
 def copies_within(texts: Sequence[str]) -> list[int]:
     """The places (from 0) of texts that say the same as one before them."""
     found = []
     for place, text in enumerate(texts):
-        if any(similarity(text, earlier) >= SAME for earlier in texts[:place]):
+        size = len(shingles(text))
+        # Texts of very different lengths cannot agree that much.
+        likely = [other for other in texts[:place] if SAME * size <= (n := len(shingles(other))) and SAME * n <= size]
+        if any(similarity(text, other) >= SAME for other in likely):
             found.append(place)
     return found
 
