@@ -56,7 +56,7 @@ class KeptField(Model):
 
 
 class ImportDocument(Model):
-    """What `ragauge import --json` prints; the schema in the documentation is this one. `sniffed`: told from the files."""
+    """What `ragauge import --json` prints; the schema in the documentation is this. `sniffed`: told from the files."""
 
     tool: str
     sniffed: bool
