@@ -309,6 +309,15 @@ def test_what_rests_on_an_outdated_copy_is_stale_though_it_is_judged_right() -> 
     assert cause_of(record).cause == "stale_duplicate"
 
 
+def test_an_outdated_copy_of_a_labelled_chunk_is_seen_without_a_quote() -> None:
+    rest = " It has done so since the first edition, and every client on the network relies on it."
+    made: dict[str, Any] = {"item": {"evidence": None}, "correct": 0.0, "evidence": "old#1"}
+    found = cause_of(a_record(context=(("old#1", STALE + rest), ("agent#1", QUOTE + rest)), answer=STALE, **made))
+    assert (found.cause, found.fix) == ("stale_duplicate", "remove_stale")
+    other = cause_of(a_record(context=(("old#1", NOISE), ("agent#1", QUOTE + rest)), answer=NOISE, **made))
+    assert other.cause == "retrieved_unused"
+
+
 BY_DOCUMENT: dict[str, Any] = {
     "context": (("agent#2", NOISE), *OTHER), "gold": Labels(documents={"agent": 1}),
     **DECLINED, "item": {"evidence": None, "keywords": None},

@@ -115,13 +115,14 @@ class Part:
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
-        """Retrieved chunks outside the labels that hold the quote; of a passage that was retrieved, only where there is
-        an answer that could rest on them.
+        """Retrieved chunks outside the labels that hold the quote, or all of a labelled chunk where no quote is known;
+        of a passage that was retrieved, only where there is an answer that could rest on them.
         """
         if self.rank is not None and not self.sample.response.answer:
             return ()
         own = {id(chunk) for chunk in self._own}
-        return tuple(_copies(self.quotes, [chunk for chunk in _retrieved(self.sample) if id(chunk) not in own]))
+        quotes = self.quotes or ([self._labelled] if self._labelled else [])
+        return tuple(_copies(quotes, [chunk for chunk in _retrieved(self.sample) if id(chunk) not in own]))
 
     @cached_property
     def in_index(self) -> bool | None:
