@@ -6,6 +6,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -357,6 +358,17 @@ def test_a_spoilt_line_in_the_spool_does_not_hold_up_the_others(tmp_path: Path) 
         assert log.stats()["refused"] == 2
     assert all_of(tmp_path / "log").keys() > set(kept)
     assert len((spool / "refused.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_folder_that_is_deleted_while_it_is_written_to_is_made_again(tmp_path: Path) -> None:
+    place = tmp_path / "log"
+    with Logger(place) as log:
+        log.query("before")
+        assert log.flush()
+        shutil.rmtree(place / "queries")
+        kept = log.query("after")
+        assert log.flush()
+        assert all_of(place).keys() == {kept}
 
 
 def test_what_comes_after_the_end_is_counted_as_dropped(tmp_path: Path) -> None:

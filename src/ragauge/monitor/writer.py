@@ -83,6 +83,8 @@ class LogWriter:
 
     def _segment(self, kind: Kind, day: str) -> JsonlWriter:
         key = (kind, day)
+        if key in self._open and self._open[key][0].is_deleted:
+            self._close(key)
         writer = self._open[key][0] if key in self._open else _new_segment(self.root / kind / day)
         self._open[key] = (writer, time.monotonic())
         self._open.move_to_end(key)
@@ -95,7 +97,7 @@ class LogWriter:
         with contextlib.suppress(OSError):
             writer.close()
             if writer.size == 0:
-                writer.path.unlink()
+                writer.path.unlink(missing_ok=True)
 
     def close_idle(self, seconds: float) -> None:
         """Finish segments that nothing was appended to for so long, so that `compact` can take them."""

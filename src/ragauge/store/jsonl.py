@@ -66,6 +66,11 @@ class JsonlWriter:
             raise StoreError(f"cannot write {self.path}: {error.strerror}") from error
         self.size += len(data)
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether somebody has deleted the file: what is appended now is lost when it is closed."""
+        return os.fstat(self._fd).st_nlink == 0
+
     def sync(self, *, strict: bool = False) -> None:
         """Ask the operating system to put everything on the disk (survives a power cut, not only a kill).
 
