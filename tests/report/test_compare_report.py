@@ -9,8 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from ragauge.analysis.compare import Comparison, Source, compare
+from ragauge.analysis.rowcheck import RowCheck
 from ragauge.report import compare as report
 from ragauge.report import markdown
+from ragauge.report.terminal import row_line
 from ragauge.testing.runs import a_run
 
 HOSTILE = "<script>alert(1)</script> | [bold] @everyone `x` \x1b[31m \u202e ![i](http://evil/x.png)"
@@ -117,3 +119,12 @@ def test_a_fold_that_would_not_fit_is_left_out_and_said() -> None:
 def test_one_line_of_markdown_stays_one_line() -> None:
     assert "\n" not in markdown.text("a\n\n# b\n```\n")
     assert len(markdown.text("x" * 10_000)) <= 200
+
+
+def test_a_row_is_one_line_whatever_its_id_holds(tmp_path: Path) -> None:
+    run = a_run(tmp_path, {"x\ny": {"faithfulness": 1.0}})
+    (record,) = run.records()
+    line = row_line(record, RowCheck(outcome="bad", problems=("missing: a\nb",))).plain
+    assert "\n" not in line
+    assert "x y" in line
+    assert "missing: a b" in line

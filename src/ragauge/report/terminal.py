@@ -32,8 +32,8 @@ def row_line(record: Record, check: RowCheck, width: int = 100) -> Text:
     item = record.sample.item
     repeat = f" (repeat {record.sample.repeat})" if record.sample.repeat else ""
     line = Text(f"{check.mark} ", style=_ROW_STYLE[check.outcome])
-    line.append(f"{display(item.id)}{repeat}  ", style="bold")
-    problems = "; ".join(display(problem) for problem in check.problems)
+    line.append(f"{' '.join(display(item.id).split())}{repeat}  ", style="bold")
+    problems = "; ".join(" ".join(display(problem).split()) for problem in check.problems)
     room = max(24, width - len(line.plain) - len(problems) - 3)
     question = " ".join(display(item.question).split())
     line.append(question if len(question) <= room else question[: room - 1] + "…")
