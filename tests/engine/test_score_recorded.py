@@ -30,6 +30,21 @@ def test_a_golden_item_without_a_recorded_output_counts_as_failed(tmp_path: Path
     assert any("no recorded output" in note for note in run.manifest.notes)
 
 
+def test_a_record_that_says_why_it_has_no_answer_is_a_failed_row_and_no_blank_answer(tmp_path: Path) -> None:
+    """As experiment tables and promptfoo record failed calls; `replay` does the same."""
+    failed = [
+        {"question": "P?", "answer": None, "error": "HTTP 500", "reference": "x", "total_ms": 0},
+        {"question": "R?", "error": {"message": "boom"}, "reference": "x"},
+        {"question": "S?", "answer": "fine", "error": "a warning only", "reference": "x"},
+        {"question": "T?", "answer": "", "error": "", "reference": "x"},
+    ]
+    run = ragauge.evaluate(failed, "token_f1", judge="none", out=tmp_path)
+    assert run["token_f1"].unscored == {Reason.NO_ANSWER: 1, Reason.SYSTEM_FAILED: 2}
+    assert run.summary.n_failed_rows == 2
+    assert not run.summary.latency_ms  # nor is how long a failure took a latency of answers
+    assert [row.error for row in run.rows()][:2] == ["the record says: HTTP 500", "the record says: boom"]
+
+
 def test_invented_ids_and_other_liberties_are_noted(tmp_path: Path) -> None:
     run = ragauge.evaluate(RECORDED, METRICS, out=tmp_path)
     assert run.manifest.notes

@@ -132,7 +132,7 @@ def _add(table: RunTable, record: Record) -> None:
     table.system_usage = table.system_usage + sample.response.usage
     for name in ("retrieval_ms", "generation_ms", "total_ms"):
         value = getattr(sample.response, name)
-        if value is not None:
+        if value is not None and not record.error:  # how long a failure took is no latency of answers
             table.latencies.setdefault(name, []).append(value)
 
 

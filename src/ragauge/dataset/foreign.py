@@ -248,7 +248,7 @@ def _promptfoo(why: str, results: Sequence[Mapping[str, Any]]) -> Unwrapped:
             "id": f"{one.get('testIdx', number)}-{one.get('promptIdx', 0)}",
             "vars": one.get("vars") or case.get("vars"),
             "output": response.get("output"), "assert": case.get("assert"), "model": name,
-            "latency_ms": one.get("latencyMs"), "metadata": case.get("metadata") or None,
+            "error": one.get("error"), "latency_ms": one.get("latencyMs"), "metadata": case.get("metadata") or None,
             "token_usage": response.get("tokenUsage"), "cost_usd": one.get("cost"),
         }  # fmt: skip
         records.append({key: value for key, value in record.items() if value is not None})

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from ragauge.core.run import DatasetInfo
-from ragauge.core.sample import GoldenItem, Labels, Level, Sample
+from ragauge.core.sample import GoldenItem, Labels, Level, Response, Sample, is_blank
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.fingerprint import sample_fingerprint, set_fingerprint
 from ragauge.dataset.golden import GoldenSet
@@ -23,6 +23,16 @@ from ragauge.text.normalise import normalise
 #: How many records with ungraded-level labels are looked at to decide whether `relevance` names chunks or documents.
 _LEVEL_SAMPLE = 1000
 _UNRESOLVED = Labels()
+
+
+def recorded_failure(response: Response) -> str | None:
+    """What a record says of why there is no answer (`error`: a text, or an object with a message); None otherwise."""
+    said = response.metadata.get("error")
+    if isinstance(said, Mapping):
+        said = said.get("message") or said
+    if not said or said is True or not is_blank(response.answer):
+        return None
+    return f"the record says: {str(said)[:500]}"
 
 
 @dataclass(frozen=True)

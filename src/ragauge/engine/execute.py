@@ -13,6 +13,7 @@ from ragauge.core.run import Record
 from ragauge.core.sample import GoldenItem, Labels, Response, Sample
 from ragauge.core.score import Unscored
 from ragauge.core.system import System, repeating
+from ragauge.dataset.recorded import recorded_failure
 from ragauge.engine.plan import MetricPlan
 from ragauge.engine.score import failed_scores, score_sample
 from ragauge.errors import NOTHING_RECORDED, Reason, SampleError, SystemFailed, TimedOut
@@ -137,6 +138,9 @@ def failed_record(plan: MetricPlan, job: Job, error: SampleError) -> Record:
 
 async def _sample(execution: Execution, job: Job) -> Sample:
     if job.sample is not None:
+        failed = recorded_failure(job.sample.response)
+        if failed is not None:
+            raise SystemFailed(failed)
         return job.sample.model_copy(update={"repeat": job.repeat})
     if execution.system is None or execution.resolve is None:
         raise SystemFailed(NOTHING_RECORDED)
