@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -220,6 +221,28 @@ def throughput(n_claims: int = 5) -> float:
     return len(answers) * n_claims / (time.process_time() - start)
 
 
+def speeds() -> tuple[float, float]:
+    """Claims per second, best of three: when the claims of an answer share chunks, and when each has chunks of its own."""
+    return max(throughput() for _ in range(3)), max(throughput(1) for _ in range(3))
+
+
+def _speed_line(speed: tuple[float, float]) -> str:
+    return f"""- Speed: {speed[0]:.0f} claims/s of processor time on one core against 5 chunks of 600 characters when the 5 claims of an
+  answer share them, {speed[1]:.0f} claims/s when each claim has chunks never seen before (shared machine; best of three)."""
+
+
+def renew_speed() -> None:
+    """Measure the speed alone; the rest of RESULTS.md stays as it is."""
+    speed, results = speeds(), HERE / "RESULTS.md"
+    renewed, n = re.subn(
+        r"- Speed: .*?best of three\)\.", _speed_line(speed), results.read_text("utf-8"), flags=re.DOTALL
+    )
+    if n != 1:
+        raise SystemExit(f"{results} holds {n} sentences about speed; run bench.py FOLDER to write it anew")
+    results.write_text(renewed, encoding="utf-8")
+    print(f"{speed[0]:.0f} claims/s, {speed[1]:.0f} with chunks of its own for each")
+
+
 def main(folder: Path) -> None:
     all_tables = tables(folder)
     lines = []
@@ -233,7 +256,7 @@ def main(folder: Path) -> None:
                     f"{lines[-1].task:12} {name:28} AUROC {lines[-1].auroc} overlap {lines[-1].overlap.value:.3f}",
                     flush=True,
                 )
-    speed = max(throughput() for _ in range(3)), max(throughput(1) for _ in range(3))
+    speed = speeds()
     grounded = [line for line in lines if line.task in ("grounding", "citation")]
     write(lines, grounded, speed, ablation(all_tables["support"]))
 
@@ -302,8 +325,7 @@ Written by `python validation/judges/bench.py FOLDER` (development folds of the 
 - A text of several claims gets half the mean plus half the least of its claims' probabilities.
 - Mean AUROC over the {len(grounded)} grounding and citation sets: **{_mean(grounded, "auroc"):.3f}**, overlap {_mean(grounded, "overlap"):.3f}.
   More than 0.01 below overlap on: {", ".join(below) or "none"}.
-- Speed: {speed[0]:.0f} claims/s of processor time on one core against 5 chunks of 600 characters when the 5 claims of an
-  answer share them, {speed[1]:.0f} claims/s when each claim has chunks never seen before (shared machine; best of three).
+{_speed_line(speed)}
 
 | set | task | n | positive | AUROC | balanced accuracy | F1 | kappa | calibration error | overlap AUROC | gain over overlap |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -451,4 +473,4 @@ def _exact_copies() -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    renew_speed() if sys.argv[1] == "--speed" else main(Path(sys.argv[1]))
