@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ragauge.analysis.rowcheck import RowCheck
 from ragauge.analysis.thresholds import resolve_thresholds
 from ragauge.core.counterfactual import Counterfactual
 from ragauge.core.run import Record
@@ -24,7 +25,7 @@ from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.facts import read_facts
 from ragauge.diagnose.fixes import FIXES, STEPS
 from ragauge.diagnose.parts import run_facts
-from ragauge.diagnose.rootcause import RowCause, root_cause
+from ragauge.diagnose.rootcause import RowCause, root_cause, row_check
 from ragauge.errors import Reason
 
 THRESHOLDS = resolve_thresholds({})
@@ -95,6 +96,7 @@ def tried(condition: Any, correct: float, **more: Any) -> Counterfactual:
 def test_a_row_without_problems_has_no_cause() -> None:
     record = a_record()
     assert root_cause(read_facts(record, run_facts([record]), THRESHOLDS)) is None
+    assert row_check(record, THRESHOLDS).outcome == "good"
 
 
 def test_errors_of_the_judge_are_no_problem_of_the_row() -> None:
@@ -154,6 +156,7 @@ def test_each_pattern_has_its_cause_and_its_first_fix(cause: str, fix: str, made
     found = cause_of(a_record(**made))
     assert (found.cause, found.fix) == (cause, fix)
     assert found.evidence
+    assert row_check(a_record(**made), THRESHOLDS) == RowCheck("bad", found.problems)
     assert found.problems
 
 

@@ -1,7 +1,8 @@
 """Faults of another make, in other corpora: what the rules were not looked at with when they were written first.
 
     python validation/diagnosis/elsewhere.py              # packaged judge, writes RESULTS-elsewhere.md
-    python validation/diagnosis/elsewhere.py DIR [SET …]  # keeps the embeddings in DIR; some sets only: prints
+    python validation/diagnosis/elsewhere.py SET …        # some sets only: prints
+    python validation/diagnosis/elsewhere.py --cache DIR --keep DIR  # as in seeded.py
 
 SQuAD 2.0 (short references, an article is a document and a paragraph a chunk) and CLAPnq (long references, a passage is
 a document of several chunks), as they stand beside the checkout in `shared/judgedata/retrieval`. Answers are the gold
@@ -425,17 +426,18 @@ def main(names: list[str]) -> int:
     seeded.JUDGE[0] = "embedded"
     text = [HEAD]
     with tempfile.TemporaryDirectory() as folder:
-        cache = names.pop(0) if names and Path(names[0]).is_dir() else folder
+        cache, keep = seeded.option(names, "--cache") or folder, seeded.option(names, "--keep")
         for where in (squad(), clapnq(), mtrag()):
             if names and where.name not in names:
                 continue
-            items = seeded.good_items(cache, where)
+            runs = Path(keep) / where.name if keep else None
+            items = seeded.good_items(cache, where, runs)
             n = sum(item.answerable is not False for item in items)
             text.append(f"\n## {where.name}: {n} answerable and {len(items) - n} unanswerable questions\n\n{TABLE}")
             for fault in FAULTS:
                 if where.by_chunk and fault.seed is faults.cut_answers:
                     continue  # chunk ids of the healthy corpus name nothing in the cut one
-                pair = [seeded.seed(fault, items, cache, tried=tried, where=where) for tried in (False, True)]
+                pair = seeded.seed_both(fault, items, cache, where, runs)
                 if pair[0].n:
                     text.append(seeded.line(fault, *pair))
                     print(text[-1], flush=True)

@@ -4,6 +4,7 @@
     python validation/diagnosis/seeded.py "junk chunks" "k too small"
     python validation/diagnosis/seeded.py --judge embedded   # the packaged judge in the oracle's place
     python validation/diagnosis/seeded.py --cache DIR   # keeps the embeddings for the next time
+    python validation/diagnosis/seeded.py --keep DIR    # keeps the runs, and reads those that are there already
 
 A row counts when it was right in the healthy run and is not any more; a fault that is not in a row (see `expected`)
 says nothing about it. Everything is deterministic.
@@ -15,6 +16,8 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,7 @@ from ragauge.engine.counterfactual import try_conditions
 from ragauge.engine.run import Options, Silent, run_system
 from ragauge.engine.settings import Settings
 from ragauge.stats.intervals import proportion_interval
+from ragauge.store.rundir import RunDir
 
 METRICS = [
     "recall@8", "hit_rate@8", "faithfulness", "context_recall", "context_sufficiency", "correctness", "completeness",
@@ -79,9 +83,13 @@ def make_judge(world: World) -> Judge:
     return EmbeddedJudge()
 
 
-async def run_world(world: World, folder: Path, *, tried: bool) -> Diagnosis:
-    """One run, and its diagnosis; with `tried`, after asking again under other conditions."""
-    system = Seeded(world)
+async def run_world(world: World, folder: Path, *, tried: bool) -> RunDir:
+    """One run; with `tried`, after asking its failing rows again under other conditions. A run that is in `folder`
+    already is read.
+    """
+    there = runs_in(folder)
+    if there:
+        return RunDir.open(there[0])
     known = resolve_thresholds({})
     options = Options(
         settings=Settings(metrics=METRICS, judge=None),
@@ -89,34 +97,65 @@ async def run_world(world: World, folder: Path, *, tried: bool) -> Diagnosis:
         judge=make_judge(world),
         out=folder,
     )
-    made = await run_system(world.golden, system, options, Silent())
-    before = diagnose_rows(made.run.manifest, made.run.records)
-    if not tried:
-        return before
-    keys = [(row.id, row.repeat) for row in before.rows]
-    await try_conditions(made.run, keys, Seeded(world), make_judge(world), deeper=Seeded(world, k=40))
-    return diagnose_rows(made.run.manifest, made.run.records, read_counterfactuals(made.run.path))
+    made = await run_system(world.golden, Seeded(world), options, Silent())
+    if tried:
+        keys = [(row.id, row.repeat) for row in diagnosed(made.run, tried=False).rows]
+        await try_conditions(made.run, keys, Seeded(world), make_judge(world), deeper=Seeded(world, k=40))
+    return made.run
 
 
-def good_items(cache: str, where: Any = None) -> GoldenSet:
+def runs_in(folder: Path) -> list[Path]:
+    return sorted(file.parent for file in folder.glob("*/manifest.json"))
+
+
+def diagnosed(run: RunDir, *, tried: bool) -> Diagnosis:
+    """By reading alone, or with what was tried."""
+    return diagnose_rows(run.manifest, run.records, read_counterfactuals(run.path) if tried else None)
+
+
+def good_items(cache: str, where: Any = None, keep: Path | None = None) -> GoldenSet:
     """The items that the healthy pipeline gets right: what fails later fails for the seeded fault."""
     where = where or Where()
     known = where.golden
-    with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(run_world(where.labelled(where.healthy(known, cache)), Path(folder), tried=False))
-    bad = {row.id for row in found.rows}
+    with kept(keep, "healthy") as folder:
+        run = asyncio.run(run_world(where.labelled(where.healthy(known, cache)), folder, tried=False))
+        bad = {row.id for row in diagnosed(run, tried=False).rows}
     return GoldenSet("seeded", None, items=tuple(item for item in known if item.id not in bad))
 
 
-def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool, where: Any = None) -> Outcome:
-    """Seed one fault, run, diagnose, compare with what is right."""
+@contextmanager
+def kept(keep: Path | None, name: str) -> Iterator[Path]:
+    """A folder for runs: in `keep`, or one that is gone afterwards."""
+    if keep is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+        return
+    folder = keep / name.replace(" ", "_")
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+def seed_both(
+    fault: Fault, items: GoldenSet, cache: str, where: Any = None, keep: Path | None = None
+) -> tuple[Outcome, Outcome]:
+    """Seed one fault, run, diagnose without and with what was tried, compare with what is right."""
     where = where or Where()
     world = where.healthy(items, cache)
     original = {item.id: item for item in items}
     fault.seed(world)
     known = {name: fault.expected(world, item) for name, item in original.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(run_world(where.labelled(world), Path(folder), tried=tried))
+    with kept(keep, fault.name) as folder:
+        run = asyncio.run(run_world(where.labelled(world), folder, tried=True))
+        alone, tried = (_outcome(fault, known, diagnosed(run, tried=way)) for way in (False, True))
+    return alone, tried
+
+
+def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool) -> Outcome:
+    """One of `seed_both`."""
+    return seed_both(fault, items, cache)[tried]
+
+
+def _outcome(fault: Fault, known: Mapping[str, set[str] | None], found: Diagnosis) -> Outcome:
     outcome = Outcome(fault, 0, 0, found.advice[0].fix if found.advice else "none", diagnosis=found)
     for row in found.rows:
         right = known[row.id]
@@ -130,21 +169,28 @@ def seed(fault: Fault, items: GoldenSet, cache: str, *, tried: bool, where: Any 
     return outcome
 
 
+def option(names: list[str], name: str) -> str | None:
+    """The value of an option, taken out of `names`."""
+    if name not in names:
+        return None
+    place = names.index(name)
+    value = names[place + 1]
+    del names[place : place + 2]
+    return value
+
+
 def main(names: list[str]) -> int:
-    if "--judge" in names:
-        place = names.index("--judge")
-        JUDGE[0] = names[place + 1]
-        names = [*names[:place], *names[place + 2 :]]
-    kept = names[names.index("--cache") + 1] if "--cache" in names else None
-    names = names[: names.index("--cache")] if "--cache" in names else names
+    JUDGE[0] = option(names, "--judge") or JUDGE[0]
+    cached, keep = option(names, "--cache"), option(names, "--keep")
+    folder_of_runs = Path(keep) if keep else None
     chosen = [fault for fault in FAULTS if not names or fault.name in names]
     with tempfile.TemporaryDirectory() as folder:
-        cache = kept or folder
-        items = good_items(cache)
+        cache = cached or folder
+        items = good_items(cache, keep=folder_of_runs)
         lines = []
         bad = 0
         for fault in chosen:
-            pair = [seed(fault, items, cache, tried=tried) for tried in (False, True)]
+            pair = seed_both(fault, items, cache, keep=folder_of_runs)
             lines.append(line(fault, *pair))
             bad += pair[1].share < 0.9 or pair[1].fix != fault.fix
             print(lines[-1], flush=True)
@@ -194,8 +240,8 @@ def _write(lines: list[str], items: GoldenSet) -> None:
         "`ragauge diagnose --counterfactual`. Intervals are Wilson's, 95 %. *First fix*: the first thing to try for",
         "the run. The target is 90 % of the rows and every first fix.",
         "",
-        "The rules were adjusted while looking at these faults on an earlier set of 57 of these questions; faults of",
-        "another make can do worse.",
+        "The rules were adjusted while looking at these faults; RESULTS-elsewhere.md has faults of another make, in other",
+        "corpora.",
         "",
         "| seeded fault | right | first fix | right, tried | first fix, tried | taken for |",
         "|---|---|---|---|---|---|",

@@ -73,14 +73,14 @@ def _calibration(run: Any) -> str | None:
 
 def print_rows(run: Any, console: Any) -> None:
     """A ✓/✗ line per row."""
-    from ragauge.analysis.rowcheck import check_row
     from ragauge.analysis.thresholds import Thresholds
+    from ragauge.diagnose.rootcause import row_check
     from ragauge.report.terminal import row_line
 
     thresholds = Thresholds.model_validate(run.manifest.thresholds) if run.manifest.thresholds else Thresholds()
     console.print()
     for record in run.rows():
-        console.print(row_line(record, check_row(record, thresholds), max(100, console.width)))
+        console.print(row_line(record, row_check(record, thresholds), max(100, console.width)))
 
 
 def exit_code(run: Any) -> int:

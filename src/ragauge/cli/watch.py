@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ragauge.analysis.rowcheck import check_row
 from ragauge.analysis.thresholds import Thresholds
 from ragauge.core.run import Record
+from ragauge.diagnose.rootcause import row_check
 from ragauge.report.terminal import row_line, stderr_console
 from ragauge.store.rundir import RunDir
 
@@ -75,7 +75,7 @@ class TerminalWatcher:
             self._console.print(
                 row_line(
                     record,
-                    check_row(record, self._thresholds),
+                    row_check(record, self._thresholds),
                     self._console.width if self._console.is_terminal else 160,
                 )
             )

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragauge.analysis.rowcheck import check_row
+from ragauge.analysis.rowcheck import RowCheck, check_row
+from ragauge.analysis.thresholds import Thresholds
 from ragauge.core.model import Model
+from ragauge.core.run import Record
 from ragauge.core.score import Kind, Unscored
 from ragauge.diagnose.causes import CAUSES
-from ragauge.diagnose.facts import Facts
+from ragauge.diagnose.facts import Facts, read_facts
+from ragauge.diagnose.parts import RunFacts
 from ragauge.diagnose.row_generation import declined, order, right, unfaithful, wrong
 from ragauge.diagnose.row_labels import disagreement, label, label_against_evidence
 from ragauge.diagnose.row_retrieval import retrieval
@@ -53,6 +56,16 @@ def problems_of(facts: Facts) -> tuple[str, ...]:
         if facts.decision == "no_answer":
             found.append("the answer is blank")
     return tuple(found)
+
+
+def row_check(record: Record, thresholds: Thresholds) -> RowCheck:
+    """✓ or ✗, as the terminal shows it while a run goes on: ✗ for the rows that the diagnosis finds a cause for.
+
+    `analysis.check_row` knows scores only; this knows the labels, too.
+    """
+    facts = read_facts(record, RunFacts(0, frozenset(), {}, frozenset()), thresholds)
+    problems = problems_of(facts) if judged(facts) else ()
+    return RowCheck("bad", problems) if problems else check_row(record, thresholds)
 
 
 def judged(facts: Facts) -> bool:
