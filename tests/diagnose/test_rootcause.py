@@ -321,6 +321,19 @@ def test_an_outdated_copy_of_a_labelled_chunk_is_seen_without_a_quote() -> None:
     assert other.cause == "retrieved_unused"
 
 
+def test_of_a_list_of_chunks_those_that_are_missing_explain_an_answer_that_is_right_in_part() -> None:
+    listed = Labels(chunks={"agent#1": 1, "key#1": 1})
+    made: dict[str, Any] = {"gold": listed, "item": {"evidence": None}}
+    found = cause_of(a_record(**made, correct=0.5))
+    assert (found.cause, found.certainty) == ("multi_hop_part_missing", "likely")
+    assert found.evidence[0] == "1 of 2 needed passages were retrieved"
+    below = (RetrievalStep(name="dense", chunks=chunks(("lunch#1", ""), ("key#1", ""))),)
+    assert cause_of(a_record(**made, correct=0.5, steps=below)).cause == "retrieved_low"
+    assert cause_of(a_record(**made, correct=0.0)).cause == "wrong_despite_evidence"
+    alone = tried("gold_context", 1.0)
+    assert cause_of(a_record(**made, correct=0.0), gold_context=alone).cause == "multi_hop_part_missing"
+
+
 BY_DOCUMENT: dict[str, Any] = {
     "context": (("agent#2", NOISE), *OTHER), "gold": Labels(documents={"agent": 1}),
     **DECLINED, "item": {"evidence": None, "keywords": None},

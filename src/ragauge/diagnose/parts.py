@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ragauge.core.counterfactual import Counterfactual
@@ -59,6 +59,12 @@ class Part:
     sample: Sample
     run: RunFacts
     tried: Mapping[str, Counterfactual]
+
+    def each(self) -> Iterator[Part]:
+        """One part for each of its chunks, as if every one were needed."""
+        ranks = {chunk.id: place for place, chunk in enumerate(_retrieved(self.sample), start=1)}
+        for name in self.ids:
+            yield replace(self, ids=(name,), rank=ranks.get(name))
 
     @cached_property
     def deeper(self) -> Mapping[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragauge.diagnose.facts import Facts
 from ragauge.diagnose.parts import Part
@@ -25,7 +26,29 @@ def retrieval(facts: Facts) -> Why | None:
             return Why("not_retrieved", ("no labels; the judge finds too little in the context to answer",), "likely")
         return None
     if not missing:
-        return _partly(facts)
+        return _listed(facts) or _partly(facts)
+    return _gone(facts, missing)
+
+
+def _listed(facts: Facts) -> Why | None:
+    """A list of chunks does not say whether each is needed. Of an answer that is right in part, or right once it has
+    them all, those that were not retrieved are (or it was distracted, in the second case).
+    """
+    alone = facts.tried.get("gold_context")
+    part_right = facts.value("correctness") == 0.5 or (facts.low("completeness") and facts.value("completeness"))
+    mended = facts.correct is False and alone is not None and alone.value("correctness") == 1.0
+    if facts.level != "chunk" or facts.sample.labels.groups or not (part_right or mended):
+        return None
+    apart = replace(facts, parts=tuple(one for part in facts.parts for one in part.each()))
+    missing = missing_parts(apart)
+    if not missing:
+        return None
+    why = _gone(apart, missing)
+    return replace(why, certainty="likely", also=(*why.also, "distracted") if mended else why.also)
+
+
+def _gone(facts: Facts, missing: Sequence[Part]) -> Why:
+    """Why needed passages were not retrieved."""
     absent = [part for part in missing if part.in_index is False and not part.deeper]
     if absent:
         named = ", ".join(name for part in absent for name in part.documents[:2])
