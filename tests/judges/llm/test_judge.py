@@ -25,6 +25,7 @@ from ragauge.core.tasks import (
     VerdictsReply,
 )
 from ragauge.errors import JudgeIncomplete, JudgeUnparseable, JudgeUnsupported, Reason
+from ragauge.judges.llm.forms import shape_of
 from ragauge.judges.llm.judge import LLMJudge
 
 
@@ -41,6 +42,24 @@ def test_peer_bug_01_only_the_missing_claims_are_asked_again(script, say, run, c
     assert second.ids == first.ids[1:]
     assert "statement number 0" not in second.user
     assert "statement number 4" in second.user
+
+
+def test_a_verdict_on_another_id_is_asked_for_again_in_other_words(script, say, run, claims, chunks) -> None:
+    """Small models give a passage's id for the statement's; at temperature 0 the same words get the same reply."""
+    astray = {"verdicts": [{"id": "P1", "label": "supported", "evidence": "", "quote": "", "reason": "it says so"}]}
+    model = script([lambda request: astray, say("supported")])
+    reply = run(LLMJudge(model).ask(SUPPORT, claims=claims("the sheet is blue"), chunks=chunks("a blue sheet")))
+    assert [v.label for v in reply.verdicts] == ["supported"]
+    first, second = model.requests
+    assert second.user.startswith(first.user)
+    assert first.ids[0] in second.user.removeprefix(first.user)
+
+
+def test_the_label_is_asked_for_before_the_reason() -> None:
+    schema = shape_of("support", "verdicts", SUPPORT.labels).schema
+    assert list(schema["properties"]["verdicts"]["items"]["properties"]) == [
+        "id", "label", "evidence", "quote", "reason",
+    ]  # fmt: skip
 
 
 def test_peer_bug_04_a_label_off_the_menu_is_asked_again_and_then_an_error(script, say, run, chunks) -> None:

@@ -88,6 +88,7 @@ async def verdicts(
             if (opinion := said.get(item.code)) is not None:
                 good[item.id] = verdict_of(item, opinion, task.labels, passages, note)
         owed = [item for item in owed if item.id not in good]
+        talk.missing = tuple(item.code for item in owed)
     return good
 
 

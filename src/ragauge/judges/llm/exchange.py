@@ -63,6 +63,7 @@ class Conversation:
     sent: list[Request] = field(default_factory=list)
     raws: list[str] = field(default_factory=list)
     problem: Unusable | None = None
+    missing: tuple[str, ...] = ()
     room: int = 0
 
     @property
@@ -110,6 +111,9 @@ class Conversation:
             user += f"\nYour last reply could not be used: {self.problem.why}. Reply with the JSON and nothing else."
             if self.problem.cut:
                 self.room = min(MOST_ROOM, 2 * self.sent[-1].sampling.max_tokens)
+        elif self.missing:
+            # Said, because the same words would get the same reply again.
+            user += f"\nYour last reply had nothing usable on the id {', '.join(self.missing)}. Reply on exactly that."
         seed = None if self.sampling.seed is None else self.sampling.seed + self.sample
         most = max(self.sampling.max_tokens, room, self.room)
         return Request(

@@ -93,10 +93,12 @@ def label_of(said: str, menu: tuple[str, ...]) -> str | None:
 @lru_cache(maxsize=64)
 def shape_of(name: str, kind: str, menu: tuple[str, ...]) -> Shape:
     """The strict schema of a task's reply. `kind`: verdicts, verdict, claims, questions or probe."""
-    verdict = {"id": _STRING, "reason": _STRING}
+    # The label comes first: a small model that writes its reason first retells the passage and then agrees with it
+    # (`validation/judges/real-model.md`).
+    verdict: dict[str, Any] = {"id": _STRING, "label": {"type": "string", "enum": list(menu)}}
     if name in WITH_EVIDENCE:
         verdict |= {"evidence": _STRING, "quote": _STRING}
-    verdict |= {"label": {"type": "string", "enum": list(menu)}}
+    verdict |= {"reason": _STRING}
     fields: dict[str, dict[str, Any]] = {
         "verdicts": {"verdicts": {"type": "array", "items": _closed(verdict)}},
         "verdict": verdict,
