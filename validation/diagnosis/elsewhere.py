@@ -416,7 +416,8 @@ A row counts when the fault broke it. *Right*: its first cause is the seeded one
 `ragauge diagnose --counterfactual`. Intervals are Wilson's, 95 %. *First fix*: the first thing to try for the run.
 What a neighbour's sentence comes from can only be seen by trying.
 
-The rules were mended while looking at the first two sets; the third was measured when they stood."""
+The rules were mended while looking at the first two sets and at the first three faults of the third; what follows
+them there was measured when the rules stood. A set that ends early was not measured to its end."""
 TABLE = """| seeded fault | right | first fix | right, tried | first fix, tried | taken for |
 |---|---|---|---|---|---|"""
 
@@ -441,8 +442,8 @@ def main(names: list[str]) -> int:
                 if pair[0].n:
                     text.append(seeded.line(fault, *pair))
                     print(text[-1], flush=True)
-    if not names:
-        RESULTS.write_text("\n".join(text) + "\n", encoding="utf-8")
+                if not names:
+                    RESULTS.write_text("\n".join(text) + "\n", encoding="utf-8")
     return 0
 
 
