@@ -17,11 +17,11 @@ _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪◦·–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]+(?:\[[ xX]\][ \t]+)?(?=\S)")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
 _TABLE_RULE = re.compile(
-    r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|[ \t]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$"
+    r"[ \t]*+(?:\|[ \t]*+)?:?-+:?[ \t]*+(?:\|[ \t]*+:?-+:?[ \t]*+)+\|?[ \t]*$|[ \t]*+\|[ \t]*+:?-+:?[ \t]*+\|[ \t]*$"
 )
 _DEFINITION = re.compile(r"[ \t]{0,3}\[(?:\^[^\]\s]{1,40}|[^\]\n]{1,60})\]:(?=\s|$)")
 _SOURCES = re.compile(
-    r"[ \t]*[#>*_ \t]*(?=[srcfbwqlźи参出])"
+    r"[#>*_ \t]*+(?=[srcfbwqlźи参出])"
     r"(?:sources?|references?|citations?|footnotes?|bibliography|works cited|further reading|quellen|"
     r"literatur|fuentes|referencias|références|fonti|fontes|bronnen|źródła|источники|参考文献|参考资料|出典)"
     r"[ \t*_]*[:：]?[ \t*_]*$",
