@@ -235,7 +235,7 @@ def test_yaml_that_would_grow_or_build_objects_is_refused_quickly(tmp_path: Path
     assert "contains itself" in refused(file(tmp_path, "loop.yaml", "- question: Q\n  metadata: &m {a: *m}\n"))
     assert "data only" in refused(file(tmp_path, "o.yaml", "- question: !!python/object/apply:os.system [ls]\n"))
     assert "deep" in refused(file(tmp_path, "deep.yaml", "- question: Q\n  metadata: " + "[" * 900 + "]" * 900))
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 40
 
 
 def test_json_nested_without_end_is_refused(tmp_path: Path) -> None:

@@ -318,7 +318,7 @@ def test_hostile_texts_do_not_take_long() -> None:
     same = [Chunk(id=str(n), document="d", text="a" * 1_000_000) for n in range(2)]
     find_quote("a" * 500_000 + "b", same, Texts())
     find_quote("ab " * 20_000 + "c", [Chunk(id="x", document="d", text="ab " * 300_000)], Texts())
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 40
 
 
 @given(st.data())
@@ -377,7 +377,7 @@ def test_many_gold_texts_are_looked_for_in_a_large_corpus_in_reasonable_time() -
             str(n * 7)
             in corpus.resolve(Evidence(document="*", quote=f"passage {n * 7} passage {n * 7} passage")).chunks
         )
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20
 
 
 def test_half_is_half_for_quotes_too() -> None:

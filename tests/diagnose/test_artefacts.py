@@ -45,7 +45,7 @@ def test_hostile_and_huge_texts_are_read_quickly() -> None:
         covered("one two three four", [text])
         says_nothing(text)
         similarity(text, "one two three four")
-        assert time.perf_counter() - started < 5
+        assert time.perf_counter() - started < 20
 
 
 def test_a_quote_in_two_halves_is_covered_and_a_half_is_half() -> None:

@@ -53,7 +53,7 @@ def test_a_word_of_over_100_characters_is_unknown(tiny: WordPiece) -> None:
 def test_a_megabyte_of_anything_is_read_in_a_moment(tiny: WordPiece, text: str) -> None:
     started = time.perf_counter()
     assert len(tiny.encode(text, 256)[0]) <= 256
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 20
 
 
 def test_known_ids_of_the_packaged_vocabulary() -> None:

@@ -81,4 +81,4 @@ def test_a_megabyte_is_defused_quickly() -> None:
     started = time.process_time()
     for text in ("<<" * 500_000, "\x00\r" * 500_000, "{{fence}}" * 110_000):
         rendered("support", text)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20

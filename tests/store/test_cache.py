@@ -159,3 +159,10 @@ def test_a_password_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises((StoreError, MissingExtra)) as failed:
         DatabaseCache("postgresql+psycopg://me:hunter2@127.0.0.1:1/none?connect_timeout=1")
     assert "hunter2" not in str(failed.value)
+
+
+def test_a_cache_may_be_collected_in_its_own_thread(tmp_path: Path) -> None:
+    """The collector runs in whatever thread allocates next: joining it from within would be an error nobody sees."""
+    cache = SqliteCache(tmp_path / "cache.sqlite")
+    cache._thread.submit(cache._release).result(timeout=30)
+    assert not cache._release.alive

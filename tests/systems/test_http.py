@@ -127,7 +127,7 @@ def test_a_slow_service_times_out_and_is_not_asked_again(service: Any) -> None:
     started = time.perf_counter()
     with pytest.raises(TimedOut, match=r"within 0\.3 s"):
         ask(build({"url": f"{service.url}/slow", "timeout_s": 0.3}))
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 10
     assert service.calls["/slow"] == 1
 
 

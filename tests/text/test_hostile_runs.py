@@ -32,4 +32,4 @@ def test_a_run_of_signs_takes_time_in_proportion_to_its_length(name: str) -> Non
             started = time.process_time()
             DOING[name](text)
             taken.append(time.process_time() - started)
-        assert taken[1] < 1.0 or taken[1] < 30 * taken[0], (name, sign, taken)
+        assert taken[1] < 3.0 or taken[1] < 30 * taken[0], (name, sign, taken)

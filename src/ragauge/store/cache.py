@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 #: Version of the table; a cache from a newer ragauge is refused.
 FORMAT = 1
+#: How the threads of caches are called.
+THREAD = "reply-cache"
 #: How long one process waits for another one's write.
 BUSY_S = 60.0
 
@@ -66,7 +69,7 @@ class SqliteCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="reply-cache")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD)
         try:
             self._connection = self._thread.submit(self._open).result()
         except BaseException:
@@ -149,7 +152,9 @@ class SqliteCache:
 
 
 def _release(thread: ThreadPoolExecutor, close: Callable[[], object]) -> None:
-    thread.shutdown()
+    """Let the thread finish what it has, then close. The collector may call this from within that very thread."""
+    here = threading.current_thread().name.startswith(THREAD)
+    thread.shutdown(wait=not here)
     close()
 
 
@@ -162,7 +167,7 @@ class DatabaseCache:
         except ImportError:
             raise MissingExtra("sqlalchemy", "postgres") from None
         self._sql = sqlalchemy
-        self._thread = ThreadPoolExecutor(4, thread_name_prefix="reply-cache")
+        self._thread = ThreadPoolExecutor(4, thread_name_prefix=THREAD)
         try:
             self._engine = sqlalchemy.create_engine(url, pool_size=4, pool_pre_ping=True)
             self._where = self._engine.url.render_as_string(hide_password=True)

@@ -58,4 +58,4 @@ def test_ids_count_up_and_places_are_in_the_answer() -> None:
 def test_huge_answers_are_split_in_seconds(answer: str) -> None:
     start = time.process_time()
     split_claims(answer)
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 45

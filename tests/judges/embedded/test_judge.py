@@ -130,7 +130,7 @@ def test_hostile_text_is_judged_like_any_other(text: str) -> None:
     assert all(c.text.strip() for c in claims)
     if claims:
         assert len(ask(SUPPORT, claims=claims, chunks=chunks).verdicts) == len(claims)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 30
 
 
 INJECTIONS = [

@@ -112,4 +112,4 @@ def test_monstrous_input_takes_no_time() -> None:
     for text in ("a." * 20_000, "--" * 20_000, "/a" * 20_000, "`" * 20_000, "x_" * 20_000, "A" * 40_000, "f(" * 20_000,
                  "a=" * 20_000, "1." * 20_000, "GET /" * 8_000, "C:\\" * 10_000, "\\a.b " * 8_000):  # fmt: skip
         name_faults(text, [RetrievedChunk(id="c", text=text, rank=1)])
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 30

@@ -188,7 +188,7 @@ def test_learning_a_dialect_costs_no_try_and_no_pause(script, run) -> None:
     model = script([CallFailed("no schema", kind="dialect")] * 5 + ["good"])
     started = time.perf_counter()
     assert run(Retried(model, Retries(tries=1, base_s=5)).complete(ASK)).text == "good"
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 4  # a pause would take 5
 
 
 def test_retry_after_is_waited_out(script, run) -> None:
