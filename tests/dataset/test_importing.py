@@ -165,8 +165,9 @@ def test_what_is_written_is_read_back_equal(
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of libraries below MLflow
-def test_a_trace_that_mlflow_itself_wrote(tmp_path: Path) -> None:
+def test_a_trace_that_mlflow_itself_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow", reason="the trace is written by MLflow")
+    monkeypatch.chdir(tmp_path)  # the traces themselves are written into ./mlruns
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
     mlflow.set_experiment("import")
     with mlflow.start_span("rag", span_type="CHAIN") as root:
