@@ -358,6 +358,22 @@ def test_an_answer_from_the_whole_document_settles_whether_its_passage_was_missi
     assert cause_of(record, gold_context=again).cause == "wrong_abstention"
 
 
+def test_a_wrong_answer_that_the_whole_document_mends_is_no_distraction_unless_it_was_all_retrieved() -> None:
+    wrong = BY_DOCUMENT | {"answer": "At noon.", "abstained": None, "labels": ("supported",), "evidence": "agent#2"}
+    record = a_record(**wrong)
+    whole = Response(context=RetrievedContext(chunks=chunks(("agent#1", QUOTE), ("agent#2", NOISE))))
+    found = cause_of(record, gold_context=tried("gold_context", 1.0, response=whole))
+    assert (found.cause, found.certainty, found.fix) == ("label_too_coarse", "likely", "label_chunks")
+    assert "answered from all of it, the answer is right" in found.evidence[0]
+    said = a_record(**wrong | {"context": (("agent#1", QUOTE), *OTHER), "evidence": "lunch#1"})
+    found = cause_of(said, gold_context=tried("gold_context", 1.0, response=whole))
+    assert (found.cause, found.certainty) == ("distracted", "likely")  # what answers was there, not all of the document
+    all_of_it = wrong | {"context": (("agent#1", QUOTE), ("agent#2", NOISE), *OTHER)}
+    found = cause_of(a_record(**all_of_it), gold_context=tried("gold_context", 1.0, response=whole))
+    assert (found.cause, found.certainty) == ("distracted", "clear")
+    assert cause_of(record, gold_context=tried("gold_context", 0.0, response=whole)).cause != "label_too_coarse"
+
+
 def test_chunks_that_share_words_with_the_passage_are_no_cut_and_one_that_ends_in_it_is() -> None:
     shares = "It is open on every network interface of the agent, unless agent.port says otherwise, UDP is used."
     found = cause_of(a_record(context=(("agent#2", shares), *OTHER), **DECLINED))

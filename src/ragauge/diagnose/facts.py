@@ -168,6 +168,17 @@ class Facts:
         context = self.sample.response.context
         return frozenset(chunk.id for chunk in context or () if chunk.document in documents)
 
+    @property
+    def gold_retrieved(self) -> bool:
+        """Whether every chunk that the system was given for `gold_context` was among those that it retrieved itself:
+        of a labelled document, all of it. False where nobody knows what it was given.
+        """
+        tried, context = self.tried.get("gold_context"), self.sample.response.context
+        given = tried.response.context if tried is not None else None
+        if given is None or context is None or not given.chunks:
+            return False
+        return set(given.ids) <= set(context.ids)
+
     @cached_property
     def used(self) -> frozenset[str]:
         """Chunks that support a claim of the answer: those that the judge names, and labelled ones that hold a claim

@@ -19,7 +19,9 @@ def order(facts: Facts) -> Why | None:
         on = _stale(facts)
         if on:
             return Why("stale_duplicate", (f"the answer rests on {on[0].id}, which nearly says the gold quote",))
-        return Why("distracted", ("answered from the gold passages alone, the answer is right",))
+        sure: Certainty = "likely" if facts.level == "doc" and not facts.gold_retrieved else "clear"
+        what = "labelled documents" if facts.level == "doc" else "gold passages"
+        return Why("distracted", (f"answered from the {what} alone, the answer is right",), sure)
     if shuffled is not None and shuffled.value("correctness") == 1.0:
         return Why("order_sensitive", ("with the same chunks in another order, the answer is right",))
     return None

@@ -122,23 +122,37 @@ def _partly(facts: Facts) -> Why | None:
 def _coarse(facts: Facts) -> Why | None:
     """Only the document is labelled: does what was retrieved of it answer?
 
-    An answer from the whole document settles it. Else a system that declined is believed where anything agrees with it:
-    a judge, or that words of the reference are nowhere in what was retrieved.
+    An answer from the whole document settles it; of a wrong answer, as far as the reference is not in the chunks that
+    were retrieved, for it may have been distracted from them. Else a system that declined is believed where anything
+    agrees with it: a judge, or that words of the reference are nowhere in what was retrieved.
     """
     silent = facts.decision in ("declined", "no_answer")
     rank = facts.parts[0].document_rank
     whole = facts.tried.get("gold_context")
-    if whole is not None and silent:
-        if whole.value("correctness") == 1.0:
-            shown = f"the document is at rank {rank}; answered from all of it, the answer is right"
-            return Why("label_too_coarse", (shown,))
-        if whole.declined:
-            return None
+    if whole is not None and whole.value("correctness") == 1.0 and (silent or facts.correct is False):
+        if facts.gold_retrieved or not (silent or _lacking(facts)):
+            return None  # what it was given more of was in the way
+        shown = f"the document is at rank {rank}; answered from all of it, the answer is right"
+        return (
+            Why("label_too_coarse", (shown,))
+            if silent
+            else Why("label_too_coarse", (shown,), "likely", also=("distracted",))
+        )
+    if whole is not None and silent and whole.declined:
+        return None
     reasons = _doubts(facts, silent)
     if not reasons:
         return None
     sure: Certainty = "clear" if len(reasons) > 1 or facts.insufficient else "likely"
     return Why("label_too_coarse", (f"the document is at rank {rank}, but {'; '.join(reasons)}",), sure)
+
+
+def _lacking(facts: Facts) -> bool:
+    """Whether what the reference says is not, or not known to be, in the retrieved chunks of the labelled documents."""
+    share = facts.told([chunk.text for chunk in facts.sample.response.context or () if chunk.id in facts.gold_ids])
+    if share is None:
+        return facts.insufficient is not False
+    return share < MOST_SAID
 
 
 def _doubts(facts: Facts, silent: bool) -> list[str]:
