@@ -334,6 +334,22 @@ def test_of_a_list_of_chunks_those_that_are_missing_explain_an_answer_that_is_ri
     assert cause_of(a_record(**made, correct=0.0), gold_context=alone).cause == "multi_hop_part_missing"
 
 
+def test_of_a_list_of_chunks_one_that_came_as_an_exact_copy_is_neither_missing_nor_outdated() -> None:
+    keys = "Keys are rotated every ninety days by the agent, and the old ones are kept for another thirty days."
+    listed = Labels(chunks={"agent#1": 1, "key#1": 1})
+    deep = Counterfactual(
+        id="q1", condition="more_k",
+        response=Response(context=RetrievedContext(chunks=chunks(("agent#1", QUOTE), ("key#1", keys)))),
+    )  # fmt: skip
+
+    def found(text: str) -> RowCause:
+        context = (("agent#1", QUOTE), ("mirror#1", text))
+        return cause_of(a_record(context=context, gold=listed, item={"evidence": None}, correct=0.5), more_k=deep)
+
+    assert found(keys).cause == "incomplete"
+    assert found(keys.replace("ninety", "sixty")).cause == "stale_duplicate"
+
+
 BY_DOCUMENT: dict[str, Any] = {
     "context": (("agent#2", NOISE), *OTHER), "gold": Labels(documents={"agent": 1}),
     **DECLINED, "item": {"evidence": None, "keywords": None},

@@ -20,7 +20,7 @@ MOST_SAID = 0.75
 
 def retrieval(facts: Facts) -> Why | None:
     """What is missing, and why: not there at all, a copy or junk in its place, cut in two, too far down."""
-    missing = [part for part in missing_parts(facts) if not any(copy.exact for copy in part.copies)]
+    missing = _without_copy(facts)
     if not facts.parts:
         if facts.insufficient and facts.level is None and facts.decision is not None:
             return Why("not_retrieved", ("no labels; the judge finds too little in the context to answer",), "likely")
@@ -28,6 +28,11 @@ def retrieval(facts: Facts) -> Why | None:
     if not missing:
         return _listed(facts) or _partly(facts)
     return _gone(facts, missing)
+
+
+def _without_copy(facts: Facts) -> list[Part]:
+    """The needed passages that are missing word for word: a copy outside the labels says the same."""
+    return [part for part in missing_parts(facts) if not any(copy.exact for copy in part.copies)]
 
 
 def _listed(facts: Facts) -> Why | None:
@@ -40,7 +45,7 @@ def _listed(facts: Facts) -> Why | None:
     if facts.level != "chunk" or facts.sample.labels.groups or not (part_right or mended):
         return None
     apart = replace(facts, parts=tuple(one for part in facts.parts for one in part.each()))
-    missing = missing_parts(apart)
+    missing = _without_copy(apart)
     if not missing:
         return None
     why = _gone(apart, missing)
