@@ -90,6 +90,33 @@ def test_traces_of_langfuse_with_nested_values_or_their_text(suffix: str, nested
     assert "1 traces without an input, e.g. t3" in found.lost
 
 
+ANSWERS = {
+    '"--max-size", "--min-size"': '"--max-size", "--min-size"',
+    '["--a","--b"]': '["--a","--b"]',
+    "[1]": "[1]",
+    '{"a": 1}': '{"a": 1}',
+    "{'x'}": "{'x'}",
+    '"a" "b"': '"a" "b"',
+    "{'answer': 'a' 'b'}": "{'answer': 'a' 'b'}",
+    '"in quotes"': "in quotes",  # JSON of a text
+    '{"answer": "B"}': "B",
+    "{'answer': 'B'}": "B",
+    '[{"role": "assistant", "content": "B"}]': "B",
+}
+
+
+@pytest.mark.parametrize("tool", ["langfuse", "trulens"])
+@pytest.mark.parametrize("said", ANSWERS)
+def test_an_answer_that_looks_like_a_list_or_an_object_stays_what_was_said(
+    said: str, tool: str, tmp_path: Path
+) -> None:
+    marks = {"langfuse": {"id": "t1", "observations": []}, "trulens": {"record_id": "t1", "app_id": "a"}}
+    file = tmp_path / "traces.jsonl"
+    file.write_text(json.dumps({**marks[tool], "input": "Q?", "output": said}) + "\n")
+    found = read_foreign([file], tool)
+    assert [sample.response.answer for sample in found.samples] == [ANSWERS[said]]
+
+
 def test_traces_none_of_which_has_an_input(tmp_path: Path) -> None:
     file = tmp_path / "traces.json"
     file.write_text(json.dumps(LANGFUSE[2:]))

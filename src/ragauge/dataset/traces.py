@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragauge.dataset.aliases import CONTAINERS, normal_name
-from ragauge.dataset.values import python_value
+from ragauge.dataset.messages import is_conversation
+from ragauge.dataset.values import joins_texts, python_value
 from ragauge.errors import InputError
 
 Record = dict[str, Any]
@@ -21,9 +22,10 @@ _ASKED = ("inputs", "input", "input.value")
 
 
 def loaded(value: Any) -> Any:
-    """The list or object that a text writes out, as JSON or as Python prints one; any other value as it is.
+    """What a text writes out: JSON, or a list or object as Python prints one; any other value as it is.
 
-    A NaN inside, which is how tables write that there is nothing, is None.
+    A NaN inside, which is how tables write that there is nothing, is None. Other literals of Python (a tuple, a set,
+    two texts that it would join) are text: an answer may well be `"--min", "--max"`.
     """
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -34,9 +36,10 @@ def loaded(value: Any) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        return python_value(value)
+        found = python_value(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return value
+    return found if isinstance(found, list | dict) and not joins_texts(value.strip()) else value
 
 
 def _documents(value: Any, where: str) -> list[Any] | None:
@@ -128,8 +131,7 @@ def _opened(record: Record) -> Record:
     for name, value in record.items():
         container = name.removesuffix(".value")
         inner = loaded(value) if container in CONTAINERS else value
-        known = isinstance(inner, Mapping) and any(normal_name(str(key)) in CONTAINERS[container] for key in inner)
-        if known and container != name:
+        if container != name and _known(inner, container):
             made[container] = inner
         elif container != name and isinstance(inner, str):
             made[name] = inner  # a text in quotes
@@ -138,11 +140,27 @@ def _opened(record: Record) -> Record:
     return made
 
 
+def _known(value: Any, container: str) -> bool:
+    """Whether `value` is an object with a field that has a meaning in `container`."""
+    return isinstance(value, Mapping) and any(normal_name(str(key)) in CONTAINERS[container] for key in value)
+
+
+def _said(value: Any, container: str) -> Any:
+    """An input or output; a text is opened only if it writes out a text, messages, or an object of known fields.
+
+    Any other text is what was said: an answer may be a list or an object in JSON.
+    """
+    inner = loaded(value)
+    if not isinstance(value, str) or isinstance(inner, str):
+        return inner
+    return inner if _known(inner, container) or is_conversation(inner) else value
+
+
 def langfuse_trace(trace: Mapping[str, Any]) -> Record:
     """Input and output of the trace, documents of its retriever observations."""
-    kept = ("id", "input", "output", "metadata", "tags")
-    record = {key: loaded(trace[key]) for key in kept if trace.get(key) is not None}
-    record["id"] = trace.get("id")
+    record: Record = {"id": trace.get("id")}
+    record |= {key: _said(trace[key], key) for key in ("input", "output") if trace.get(key) is not None}
+    record |= {key: loaded(trace[key]) for key in ("metadata", "tags") if trace.get(key) is not None}
     found: list[Any] = []
     for one in loaded(trace.get("observations")) or ():
         if not isinstance(one, Mapping):
@@ -156,7 +174,8 @@ def langfuse_trace(trace: Mapping[str, Any]) -> Record:
 
 def trulens_record(record: Mapping[str, Any]) -> Record:
     """Input and output of the record, what its calls named `retrieve…` returned."""
-    found = {"id": record["record_id"], "input": loaded(record.get("input")), "output": loaded(record.get("output"))}
+    found: Record = {name: _said(record.get(name), name) for name in ("input", "output")}
+    found["id"] = record["record_id"]
     events: Any = loaded(record.get("record_json") or record.get("calls") or {})
     calls = events.get("calls", []) if isinstance(events, Mapping) else events
     for call in calls if isinstance(calls, list) else ():

@@ -149,13 +149,20 @@ def _python_list(text: str) -> list[Any] | None:
         return None
     if not isinstance(parsed, list):
         return None
+    if joins_texts(text):
+        raise Wrong("two texts without a comma between them (a printed numpy array?)", "a list as JSON")
+    return parsed
+
+
+def joins_texts(text: str) -> bool:
+    """Whether Python would make one text of two in `text`, because no comma stands between them."""
     previous = None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.STRING == previous:
-            raise Wrong("two texts without a comma between them (a printed numpy array?)", "a list as JSON")
+            return True
         if token.type not in (tokenize.NL, tokenize.NEWLINE):
             previous = token.type
-    return parsed
+    return False
 
 
 class _Nothing(ast.NodeTransformer):
