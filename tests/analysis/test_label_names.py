@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragauge.analysis.columns import MAX_FAULTS
 from ragauge.analysis.label_names import LabelNames
 from ragauge.analysis.summarise import summarise
 from ragauge.core.run import Record
@@ -78,10 +79,22 @@ def test_the_summary_says_what_failed_rows_say(tmp_path: Path) -> None:
     assert summarise(run.manifest, records).notes[0] == "3 of 5 questions failed: boom (2 times); bang"
 
 
+def test_failed_scores_are_all_counted_though_not_all_of_their_messages_are_kept(tmp_path: Path) -> None:
+    n = MAX_FAULTS + 100
+    lost = [Unscored(reason=Reason.JUDGE_UNAVAILABLE, detail=f"request {number} failed") for number in range(n)]
+    run = a_run(tmp_path, {f"q{number}": {"faithfulness": one} for number, one in enumerate(lost)})
+    said = next(line for line in summarise(run.manifest, run.records()).notes if "missing" in line)
+    assert said.startswith(f"{n} scores are missing because of errors: request 0 failed; ")
+    assert said.endswith(f"; and at least {MAX_FAULTS - 3} more")
+
+
 def test_the_summary_says_what_failed_scores_say(tmp_path: Path) -> None:
     lost = Unscored(reason=Reason.JUDGE_UNAVAILABLE, detail="the judge raised RuntimeError: no model")
     run = a_run(tmp_path, {f"q{n}": {"faithfulness": lost if n < 3 else 1.0} for n in range(5)})
     note = "3 scores are missing because of errors: the judge raised RuntimeError: no model (3 times)"
     assert note in summarise(run.manifest, run.records()).notes
+    one = a_run(tmp_path, {"q1": {"faithfulness": Reason.JUDGE_UNAVAILABLE}}, name="one")
+    silent = "1 score is missing because of errors: judge unavailable"  # it gave no message: the reason stands for it
+    assert silent in summarise(one.manifest, one.records()).notes
     fine = a_run(tmp_path, {"q1": {"faithfulness": Unscored(reason=Reason.ABSTAINED, detail="declined")}}, name="fine")
     assert not any("missing" in line for line in summarise(fine.manifest, fine.records()).notes)

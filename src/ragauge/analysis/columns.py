@@ -15,7 +15,7 @@ from ragauge.core.sample import Usage
 from ragauge.core.score import Kind, Scored, Unscored, kind_of
 from ragauge.errors import Reason, StoreError
 
-#: Different messages of failed scores that are counted: judges that put ids into them must not fill the memory.
+#: Different messages of failed scores that are kept: judges that put ids into them must not fill the memory.
 MAX_FAULTS = 500
 
 
@@ -82,7 +82,8 @@ class RunTable:
     usage: dict[str, Usage] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
     names: LabelNames = field(default_factory=LabelNames)
-    faults: Counter[str] = field(default_factory=Counter)  # what scores that failed in rows that did not say
+    n_faults: int = 0  # scores that failed in rows that did not
+    faults: Counter[str] = field(default_factory=Counter)  # what they say, `MAX_FAULTS` different messages at most
 
     def clusters_of(self, column: Column) -> list[str]:
         """The cluster of each scored item, in the order of `column.values`."""
@@ -122,7 +123,7 @@ def _add(table: RunTable, record: Record) -> None:
         if score is not None:
             _check_range(table, column, item_id, score)
             if isinstance(score, Unscored) and not record.error and kind_of(score.reason) is Kind.ERROR:
-                _count_fault(table.faults, score.detail)
+                _count_fault(table, score)
             column.add(item_id, score)
     for key, used in record.used.items():
         table.judge_usage = table.judge_usage + used.usage
@@ -136,9 +137,11 @@ def _add(table: RunTable, record: Record) -> None:
             table.latencies.setdefault(name, []).append(value)
 
 
-def _count_fault(faults: Counter[str], detail: str) -> None:
-    if detail and (detail in faults or len(faults) < MAX_FAULTS):
-        faults[detail] += 1
+def _count_fault(table: RunTable, score: Unscored) -> None:
+    said = score.detail or score.reason.value.replace("_", " ")
+    table.n_faults += 1
+    if said in table.faults or len(table.faults) < MAX_FAULTS:
+        table.faults[said] += 1
 
 
 def _check_range(table: RunTable, column: Column, item_id: str, score: Scored | Unscored) -> None:

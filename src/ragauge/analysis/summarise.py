@@ -68,18 +68,21 @@ def _failed_note(table: RunTable) -> str | None:
 
 def _fault_note(table: RunTable) -> str | None:
     """What scores that failed say, where the row itself did not fail: mostly the judge's words."""
-    n = sum(table.faults.values())
-    return f"{n} scores are missing because of errors: {_most_common(table.faults)}" if n else None
+    if not table.n_faults:
+        return None
+    missing = "1 score is" if table.n_faults == 1 else f"{table.n_faults} scores are"
+    return f"{missing} missing because of errors: {_most_common(table.faults, table.n_faults)}"
 
 
-def _most_common(messages: Counter[str]) -> str:
-    """The most frequent messages with their numbers."""
+def _most_common(messages: Counter[str], n_all: int | None = None) -> str:
+    """The most frequent messages with their numbers. `n_all`: how many there were, where not all were kept."""
     cut: Counter[str] = Counter()
     for message, n in messages.items():
         cut[message if len(message) <= 200 else f"{message[:199]}…"] += n
     common = cut.most_common(N_MESSAGES)
     said = "; ".join(f"{message} ({n} times)" if n > 1 else message for message, n in common)
-    return said + (f"; and {len(cut) - len(common)} more" if len(cut) > len(common) else "")
+    least = "at least " if n_all is not None and n_all > sum(messages.values()) else ""
+    return said + (f"; and {least}{len(cut) - len(common)} more" if len(cut) > len(common) else "")
 
 
 def _blank_note(table: RunTable) -> str | None:
