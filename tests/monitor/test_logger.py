@@ -351,6 +351,11 @@ def test_a_spoilt_line_in_the_spool_does_not_hold_up_the_others(tmp_path: Path) 
     (segment,) = (spool / "queries").rglob("*.jsonl")
     first, second = segment.read_bytes().splitlines()
     segment.write_bytes(first + b"\n" + bytes(40) + b"\n\xff\xfe{\n" + second + b"\n")
+    for _ in range(2):  # as long as nothing can be sent, nothing is set aside
+        still = Logger("http://127.0.0.1:9", spool=spool)
+        kept.append(still.query("more"))
+        still.close()
+    assert not (spool / "refused.jsonl").exists()
     with serving(tmp_path / "log") as served:
         log = Logger(served.url, spool=spool)
         log.query("three")

@@ -416,3 +416,21 @@ def test_ids_sort_by_time_and_say_their_day() -> None:
     assert re.fullmatch("[0-9a-f]{32}", ids[0])
     assert _day_of(ids[0]) == date(2026, 3, 14)
     assert LoggedQuery(id=ids[0], at=AT, question="q").day == "2026-03-14"
+
+
+def test_other_peoples_days_beside_a_workspace_are_left_alone(tmp_path: Path) -> None:
+    """`monitor.state` may be a folder that holds more than ours; a project may be called like a day."""
+    log, state, old = tmp_path / "log", tmp_path / "state", "2024-01-01"
+    ours = [state / "samples" / f"{old}.json", state / "projects" / old / "samples" / f"{old}.json"]
+    theirs = [
+        state / "exports" / old / "x.csv",
+        state / "exports" / f"{old}.json",
+        state / "projects" / old / "topics.json",
+    ]
+    for path in (*ours, *theirs):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    with LogWriter(log) as writer:
+        writer.append([a_query()])
+    assert sorted(prune(log, keep_days=1, today=DAY, state=state)) == sorted(ours)
+    assert all(path.exists() for path in theirs)

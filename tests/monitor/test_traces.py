@@ -264,6 +264,21 @@ def test_nothing_is_written_before_it_is_redacted(tmp_path: Path) -> None:
     assert first.attributes["input.value"] == "Mail [email]"
 
 
+def test_a_hook_that_raises_costs_one_span_its_texts_and_no_other_its_place(tmp_path: Path) -> None:
+    def hook(text: str) -> str:
+        if "secret" in text:
+            raise ValueError(text)
+        return text
+
+    bad = replace(WAITING[0], trace_id="f" * 32, name="my secret")
+    buffer = TraceBuffer(tmp_path, hook)
+    buffer.write([bad, *WAITING])
+    (file,) = tmp_path.rglob("*.jsonl")
+    assert len(file.read_text().splitlines()) == 1 + len(WAITING)
+    assert "secret" not in file.read_text()
+    buffer.close()
+
+
 @pytest.mark.parametrize(
     "body", [[], {"resourceSpans": 3}, {"resourceSpans": [3]}, {"resourceSpans": [{"scopeSpans": [{"spans": [{}]}]}]}]
 )

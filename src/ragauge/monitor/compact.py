@@ -32,7 +32,7 @@ from ragauge.monitor.layout import (
     write_whole,
 )
 from ragauge.monitor.store import connect, rows_sql
-from ragauge.monitor.workspace import FOLDER, spaces_in
+from ragauge.monitor.workspace import FOLDER, PARTS, spaces_in
 
 try:
     import fcntl
@@ -259,10 +259,10 @@ def prune(
     spaces = [space for one in (root / FOLDER, state) if one is not None for space in spaces_in(one)]
     doomed = [folder for folder in _every_day(root, spaces) if date.fromisoformat(folder.name) < before]
     files = [*sorted((root / _DAMAGED).glob("*.jsonl"))]
-    files += [path for space in spaces for path in sorted(space.glob("*/????-??-??.json"))]
+    files += [path for space in spaces for part in PARTS for path in sorted((space / part).glob("????-??-??.json"))]
     aside = [path for path in files if _day_within(path.name, before)]
     if not dry_run:
-        left = [path for one in (root, *spaces) for path in one.glob("*/.gone-*")]
+        left = [path for folder in _day_holders(root, spaces) for path in folder.glob(".gone-*")]
         for path in [*doomed, *left]:
             _delete(path)
         for path in aside:
@@ -304,8 +304,13 @@ def _delete(path: Path) -> None:
 
 
 def _every_day(root: Path, spaces: list[Path]) -> list[Path]:
-    kinds = [path for one in (root, *spaces) for path in sorted(one.glob("[!.]*")) if path.is_dir()]
-    return [folder for kind in kinds for folder in day_folders(kind.parent, kind.name)]
+    return [day for folder in _day_holders(root, spaces) for day in day_folders(folder.parent, folder.name)]
+
+
+def _day_holders(root: Path, spaces: list[Path]) -> list[Path]:
+    """Folders of ours with a folder for each day. A workspace may be a folder that holds other people's days too."""
+    kinds = [path for path in sorted(root.glob("[!.]*")) if path.is_dir() and path.name != FOLDER]
+    return [*kinds, *(space / part for space in spaces for part in PARTS if (space / part).is_dir())]
 
 
 def _day_within(name: str, before: date) -> bool:

@@ -102,7 +102,7 @@ def _records(file: Path, kind: Kind) -> Iterator[tuple[int, Any]]:
                 raise InputError("is UTF-16", file=str(file), hint="Save it as UTF-8.")
             plain_file.seek(0)
             opened: IO[bytes] = gzip.GzipFile(fileobj=plain_file) if start[:2] == b"\x1f\x8b" else plain_file  # type: ignore[assignment]
-            if file.suffix.lower() == ".json":
+            if Path(file.name.lower().removesuffix(".gz")).suffix == ".json":
                 whole = _whole(opened, file, kind)
                 if whole is not None:
                     yield from enumerate(whole, start=1)
@@ -125,6 +125,9 @@ def _json_line(line: bytes) -> Any:
 
 def _whole(opened: IO[bytes], file: Path, kind: Kind) -> list[Any] | None:
     """The records of one JSON document; None where every line is one."""
+    if isinstance(_json_line(opened.readline(_WHOLE_BYTES)), dict) and opened.readline(_WHOLE_BYTES).strip():
+        return None
+    opened.seek(0)
     text = opened.read(_WHOLE_BYTES).removeprefix(b"\xef\xbb\xbf")
     first = text.lstrip()[:1]
     if first not in (b"[", b"{"):

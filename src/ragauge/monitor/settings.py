@@ -51,7 +51,7 @@ class LogSettings(_Section):
     alerts: Any = None
     sample: SampleSettings | None = None
     name: str | None = None
-    metrics: tuple[str, ...] | None = None
+    metrics: tuple[str | dict[str, Any], ...] | None = None
     embedder: str | None = None
     golden: str | None = None
     link: str | None = None

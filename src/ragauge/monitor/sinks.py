@@ -126,23 +126,14 @@ class HttpSink:
             with _held(path) as mine:
                 if not mine:
                     continue
-                for batch in _batches(self._sendable(kind, path)):
+                good, damaged = _sendable(path)
+                for batch in _batches(good):
                     if not self._send(kind, batch):
                         return
+                for reason, line in damaged:
+                    self._set_aside(kind, reason, line)
                 path.unlink(missing_ok=True)
         self._waiting = any(self._segments())
-
-    def _sendable(self, kind: Kind, path: Path) -> list[str]:
-        """The lines of a segment. What a disk has spoilt is set aside: no server would take it, nor what follows."""
-        good = []
-        for _, _, line in whole_lines(path):
-            try:
-                from_json(line)
-            except ValueError as error:
-                self._set_aside(kind, f"damaged: {str(error)[:200]}", json.dumps(line.decode("utf-8", "replace")))
-            else:
-                good.append(line.decode("utf-8"))
-        return good
 
     def _segments(self) -> Iterator[tuple[Kind, Path]]:
         for kind in KINDS:
@@ -272,3 +263,16 @@ def _object(text: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _sendable(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """The lines of a segment, and (reason, line as JSON) of what a disk has spoilt: no server would take that."""
+    good, damaged = [], []
+    for _, _, line in whole_lines(path):
+        try:
+            from_json(line)
+        except ValueError as error:
+            damaged.append((f"damaged: {str(error)[:200]}", json.dumps(line.decode("utf-8", "replace"))))
+        else:
+            good.append(line.decode("utf-8"))
+    return good, damaged

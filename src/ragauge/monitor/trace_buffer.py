@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 import threading
@@ -30,6 +31,7 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 FOLDER = "waiting-spans"
+_log = logging.getLogger("ragauge.monitor")
 #: After the root, late spans of the same trace are waited for so long; without a root, so long after the last span.
 _AFTER_ROOT_S = 2.0
 _WITHOUT_ROOT_S = 60.0
@@ -81,7 +83,7 @@ class TraceBuffer:
         """Put spans on the disk. Raises `StoreError`, `DiskFull`."""
         if not spans:
             return
-        written = [_redacted(span, self._redact) for span in spans] if self._redact else spans
+        written = [_kept(span, self._redact) for span in spans] if self._redact else spans
         lines = [json.dumps(plain(asdict(span)), ensure_ascii=False, separators=(",", ":")) for span in written]
         writer = self._begin(spans)
         try:
@@ -172,6 +174,15 @@ class TraceBuffer:
             for lock in self._old.values():
                 os.close(lock)
             self._old.clear()
+
+
+def _kept(span: Span, redact: Redact) -> Span:
+    """The span redacted. Where the project's own hook raises, without any text: one span costs no other its place."""
+    try:
+        return _redacted(span, redact)
+    except Exception as error:  # whatever somebody's hook does
+        _log.warning("a span is kept without its texts: redacting it raised %s", type(error).__name__)
+        return replace(span, name="", attributes={}, resource={}, events=(), error=None)
 
 
 def _redacted(span: Span, redact: Redact) -> Span:

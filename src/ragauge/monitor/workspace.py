@@ -25,6 +25,8 @@ from ragauge.store.rundir import RunDir, list_runs, write_json
 
 M = TypeVar("M", bound=Model)
 FOLDER, PROJECTS = "monitor", "projects"
+#: What a workspace keeps by day.
+PARTS = ("samples", "judged", "questions")
 
 
 @dataclass(frozen=True)
