@@ -18,6 +18,11 @@ from ragauge.testing.runs import a_run
 
 def note(rows: list[tuple[list[str], list[str]]], level: str = "doc") -> str | None:
     """The note on rows of (labels, retrieved)."""
+    return collected(rows, level).note()
+
+
+def collected(rows: list[tuple[list[str], list[str]]], level: str = "doc") -> LabelNames:
+    """The names of rows of (labels, retrieved)."""
     names = LabelNames()
     for place, (labels, retrieved) in enumerate(rows):
         chunks = tuple(
@@ -31,7 +36,7 @@ def note(rows: list[tuple[list[str], list[str]]], level: str = "doc") -> str | N
             labels=Labels(documents=grades) if level == "doc" else Labels(chunks=grades),
         )
         names.add(Record(index=place, sample=sample, scores={}))
-    return names.note()
+    return names
 
 
 @pytest.mark.parametrize(
@@ -66,6 +71,21 @@ def test_one_label_that_is_written_otherwise_than_the_rest() -> None:
     assert "1 document of the labels never came back by that name" in said
     assert "'docs/b.md' and 'b.md'" in said
     assert note([(["a.md", "v2/index.md"], ["a.md", "v1/index.md"])]) is None
+
+
+@pytest.mark.parametrize("level", ["doc", "chunk"])
+def test_what_follows_a_dot_is_an_ending_only_where_files_end_so(level: str) -> None:
+    """Two chunks of one document, two versions: neither is the other under another name."""
+    assert note([(["doc.c1", "doc.c2"], ["doc.c1", "doc.c3"])], level) is None
+    assert note([(["api.v1", "api.v2"], ["api.v1", "api.v3"])], level) is None
+    assert "'guide.mdx' and 'guide.html'" in (note([(["a.md", "guide.mdx"], ["a.md", "guide.html"])], level) or "")
+
+
+def test_no_more_names_are_kept_than_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragauge.analysis.label_names.MAX_NAMES", 3)
+    names = collected([(["a1", "a2"], ["b1", "b2"]), (["a1", "a3", "a4", "a5"], ["b1", "b3", "b4", "b5"])] * 5)
+    assert (len(names.sides["doc"].wanted), len(names.sides["doc"].found)) == (3, 3)
+    assert names.note() is None  # what is not kept may have been the same name
 
 
 def test_the_summary_says_what_failed_rows_say(tmp_path: Path) -> None:

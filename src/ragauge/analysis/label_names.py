@@ -16,6 +16,12 @@ from ragauge.core.sample import Level
 MAX_NAMES = 50_000
 #: Fewer questions without any hit are bad luck.
 MIN_QUESTIONS = 5
+#: Endings of files that hold documents: `doc.c1` and `doc.c2` are two chunks, not one text in two formats.
+_ENDINGS = frozenset((
+    "md", "mdx", "markdown", "txt", "text", "rst", "adoc", "asciidoc", "tex", "html", "htm", "xhtml", "xml", "pdf",
+    "doc", "docx", "odt", "rtf", "ppt", "pptx", "xls", "xlsx", "epub", "ipynb", "json", "jsonl", "ndjson", "yaml",
+    "yml", "toml", "csv", "tsv", "parquet",
+))  # fmt: skip
 _WORDS = {"doc": ("document", "documents"), "chunk": ("chunk", "chunks")}
 
 
@@ -46,8 +52,8 @@ class LabelNames:
             if not wanted or not found:
                 continue
             side.n += 1
-            side.wanted.update(dict.fromkeys(wanted))
-            side.found.update(dict.fromkeys(found))
+            _keep(side.wanted, wanted)
+            _keep(side.found, found)
 
     def note(self) -> str | None:
         """A warning where no label names anything that came back, or where two names look like one thing."""
@@ -57,6 +63,13 @@ class LabelNames:
                 if said is not None:
                     return said
         return None
+
+
+def _keep(names: dict[str, None], more: Iterable[str]) -> None:
+    for name in more:
+        if len(names) >= MAX_NAMES:
+            return
+        names[name] = None
 
 
 def _said(level: Level, side: _Side) -> str | None:
@@ -98,7 +111,7 @@ def _alike(never: Iterable[str], found: Iterable[str]) -> dict[str, str]:
 def _plain(name: str) -> str:
     path = name.casefold().replace("\\", "/").strip("/").removeprefix("./")
     stem, dot, ending = path.rpartition(".")
-    return stem if dot and ending.isalnum() and len(ending) <= 4 and not ending.isdigit() else path
+    return stem if dot and ending in _ENDINGS else path
 
 
 def _end(name: str) -> str:
