@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import ragauge
@@ -43,6 +45,23 @@ def test_a_record_that_says_why_it_has_no_answer_is_a_failed_row_and_no_blank_an
     assert run.summary.n_failed_rows == 2
     assert not run.summary.latency_ms  # nor is how long a failure took a latency of answers
     assert [row.error for row in run.rows()][:2] == ["the record says: HTTP 500", "the record says: boom"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_cell_that_says_there_was_no_error_fails_no_row(suffix: str, tmp_path: Path) -> None:
+    """As DataFrames write it; the answer is blank, or there is none because retrieval alone was recorded."""
+    nothing = ["False", "None", " nan ", "NaN", "0", "0.0", "no", "NULL", "", "<NA>", False, 0, 0.0, None, float("nan")]
+    rows = [{"id": f"q{n}", "question": f"Q{n}?", "answer": "", "error": one} for n, one in enumerate(nothing)]
+    rows += [{"id": "bad", "question": "Bad?", "answer": "", "error": "no route to host"}]
+    rows += [{"id": "good", "question": "Good?", "answer": "yes", "reference": "yes", "error": "False"}]
+    file = tmp_path / f"answers{suffix}"
+    if suffix == ".csv":
+        pd.DataFrame(rows).to_csv(file, index=False)
+    else:
+        objects = [{**rows[0], "id": f"o{n}", "error": {"message": one}} for n, one in enumerate(("", "None", None))]
+        file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *objects]))
+    run = ragauge.evaluate(file, "token_f1", judge="none", out=tmp_path / "run")
+    assert [row.error for row in run.rows() if row.error] == ["the record says: no route to host"]
 
 
 def test_invented_ids_and_other_liberties_are_noted(tmp_path: Path) -> None:

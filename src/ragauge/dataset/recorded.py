@@ -23,16 +23,24 @@ from ragauge.text.normalise import normalise
 #: How many records with ungraded-level labels are looked at to decide whether `relevance` names chunks or documents.
 _LEVEL_SAMPLE = 1000
 _UNRESOLVED = Labels()
+#: What a table writes in the column `error` of a row without one.
+_NO_ERROR = frozenset(("", "false", "no", "0", "0.0", "none", "null", "nan", "<na>", "nat"))
 
 
 def recorded_failure(response: Response) -> str | None:
     """What a record says of why there is no answer (`error`: a text, or an object with a message); None otherwise."""
     said = response.metadata.get("error")
     if isinstance(said, Mapping):
-        said = said.get("message") or said
-    if not said or said is True or not is_blank(response.answer):
+        told = {name: value for name, value in said.items() if not _says_nothing(value)}
+        said = told.get("message", told)
+    if _says_nothing(said) or said is True or not is_blank(response.answer):
         return None
     return f"the record says: {str(said)[:500]}"
+
+
+def _says_nothing(error: Any) -> bool:
+    """Whether an `error` means that there was none, as tables of truth values, counts or empty cells write it."""
+    return not error or error != error or str(error).strip().casefold() in _NO_ERROR
 
 
 @dataclass(frozen=True)
