@@ -222,6 +222,20 @@ def test_an_experiment_of_langsmith_as_a_table(tmp_path: Path) -> None:
     assert sample.response.total_ms == 1500
 
 
+def test_an_example_id_is_the_id_only_in_experiments_of_langsmith_or_where_there_is_no_other() -> None:
+    rows = [{"id": one, "example_id": "e", "question": f"{one}?", "answer": "A"} for one in "ab"]
+    assert [one.item.id for one in read_samples(rows)] == ["a", "b"]
+    assert [one.id for one in load_golden(rows)] == ["a", "b"]
+    assert [one.item.id for one in read_samples([{"example_id": "e", "question": "Q?", "answer": "A"}])] == ["e"]
+    timed = [{**row, "execution_time": 1.5} for row in rows]  # timing alone is no mark of LangSmith
+    assert [one.item.id for one in read_samples(timed)] == ["a", "b"]
+    experiment = {"inputs": {"question": "Q?"}, "outputs": {"answer": "A"}, "id": "run-1", "example_id": "e1",
+                  "execution_time": 1.5, "row": "r"}  # fmt: skip
+    assert [one.item.id for one in read_samples([experiment])] == ["e1"]
+    assert [one.item.id for one in read_samples([experiment], field_map={"id": "id"})] == ["run-1"]
+    assert [one.item.id for one in read_samples([experiment], field_map={"row": "id"})] == ["r"]
+
+
 def test_data_set_examples_of_phoenix_are_golden(tmp_path: Path) -> None:
     row = {"example_id": "RGF=", "input": '{"question": "Q?"}', "output": '{"answer": "R"}', "metadata": "{}"}
     found = read_foreign([_save([row], tmp_path / "examples.csv")])

@@ -74,7 +74,7 @@ class Mapper:
             or (self.role == "golden" and "input" in flat and "expected_output" in flat)
         ):
             return "gold_contexts", 0  # DeepEval: the ideal context
-        if path == "example_id":
+        if path == "example_id" and "id" not in self.mapped.values() and _is_experiment(flat):
             return "id", -1  # LangSmith: `id` is the answer's own there, and another in each experiment
         if path == "name" and "input" in flat and isinstance(given.value, str):
             return "id", 99  # DeepEval
@@ -152,6 +152,12 @@ class Mapper:
                 extra[given.name] = given.value
             else:
                 self.warnings.add(f"{given.name!r} describes a system's output; a golden set ignores it", row.line)
+
+
+def _is_experiment(flat: Mapping[str, Given]) -> bool:
+    """Whether the record is a row of a LangSmith experiment: timed, with what lay in `inputs` or `outputs`."""
+    nested = ("inputs", "outputs")
+    return "execution_time" in flat and any(normal_name(one.name).partition(".")[0] in nested for one in flat.values())
 
 
 def _holds_texts(value: Any) -> bool:
