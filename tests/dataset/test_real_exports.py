@@ -124,6 +124,50 @@ def test_traces_none_of_which_has_an_input(tmp_path: Path) -> None:
         read_foreign([file])
 
 
+ROOT = {"parent_id": None, "attributes": {"mlflow.spanInputs": '"Q?"', "mlflow.spanOutputs": '"A"'}}
+NO_TRACES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "info": ("mlflow", {"info": "TraceInfo(trace_id='t')", "data": {"spans": [ROOT]}}, "info", "TraceInfo"),
+    "data": ("mlflow", {"info": {}, "data": "TraceData(spans=[])"}, "data", "TraceData"),
+    "spans": ("mlflow", {"trace_id": "t", "spans": "[Span(name='x')]"}, "spans", "Span"),
+    "no list": ("mlflow", {"trace_id": "t", "spans": {"a": 1}}, "spans", "'a': 1"),
+    "span": ("mlflow", {"trace_id": "t", "spans": [ROOT, "Span(name='x')"]}, r"spans\[1\]", "Span"),
+    "attributes": ("mlflow", {"trace_id": "t", "spans": [{"attributes": "x=1"}]}, r"spans\[0\].attributes", "x=1"),
+    "assessments": ("mlflow", {"info": {"assessments": "[Expectation()]"}, "data": {"spans": [ROOT]}},
+                    "info.assessments", "Expectation"),
+    "expectation": ("mlflow", {"info": {"assessments": [{"assessment_name": "a", "expectation": "e"}]},
+                               "data": {"spans": [ROOT]}}, r"info.assessments\[0\].expectation", "'e'"),
+    "observations": ("langfuse", {"id": "t", "input": "Q?", "observations": "<list>"}, "observations", "<list>"),
+    "a count": ("langfuse", {"id": "t", "input": "Q?", "observations": 3}, "observations", "3"),
+    "calls": ("trulens", {"record_id": "r", "app_id": "a", "input": "Q?", "calls": "Call()"}, "calls", "Call"),
+    "call": ("trulens", {"record_id": "r", "app_id": "a", "input": "Q?", "record_json": {"calls": [{}, "c"]}},
+             r"record_json.calls\[1\]", "'c'"),
+    "stack": ("trulens", {"record_id": "r", "app_id": "a", "input": "Q?", "calls": [{"stack": "s"}]},
+              r"calls\[0\].stack", "'s'"),
+    "frame": ("trulens", {"record_id": "r", "app_id": "a", "input": "Q?", "calls": [{"stack": [["m"]]}]},
+              r"calls\[0\].stack\[0\]", "'m'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_TRACES)
+def test_parts_of_a_trace_that_cannot_be_read_are_named(case: str, tmp_path: Path) -> None:
+    tool, row, where, found = NO_TRACES[case]
+    file = tmp_path / "traces.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=f"field '{where}', found .*{found}"):
+        read_foreign([file], tool)
+
+
+def test_a_record_of_trulens_without_an_id_or_calls_is_read(tmp_path: Path) -> None:
+    calls = json.dumps({"calls": [{"stack": [{"method": "m"}]}]})
+    rows = [
+        {"record_id": "r", "app_id": "a", "input": "Q?", "output": "A", "calls": None},
+        {"app_id": "a", "input": "P?", "output": "B", "record_json": calls},
+    ]
+    file = tmp_path / "records.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [one.response.answer for one in read_foreign([file]).samples] == ["A", "B"]
+
+
 def test_archived_items_of_a_data_set_stay_out(tmp_path: Path) -> None:
     items = [
         {"id": "a", "datasetName": "d", "input": "Q?", "status": "ACTIVE"},
@@ -143,6 +187,14 @@ def test_names_of_deepeval_may_repeat(tmp_path: Path) -> None:
     found = read_foreign([file])
     assert [sample.item.id for sample in found.samples] == ["test_case_0", "test_case_0#2"]
     assert any("tells them apart" in note for note in found.notes)
+
+
+def test_a_number_that_tells_names_apart_is_one_that_no_name_has(tmp_path: Path) -> None:
+    names = ["n1", "n1", "n1#2", "n1", "n1#2"]
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps([{"name": one, "input": f"Q{n}?", "actual_output": "A"} for n, one in enumerate(names)]))
+    ids = [sample.item.id for sample in read_foreign([file]).samples]
+    assert ids == ["n1", "n1#3", "n1#2", "n1#4", "n1#2#2"]
 
 
 def test_cells_of_deepeval_hold_several_passages(tmp_path: Path) -> None:

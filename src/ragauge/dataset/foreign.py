@@ -195,6 +195,7 @@ def _langfuse_items(why: str, items: list[Record]) -> Unwrapped:
 def _deepeval(why: str, records: list[Record]) -> Unwrapped:
     """Test cases and goldens. Names are for display there and may repeat; here they become ids."""
     seen: Counter[str] = Counter()
+    taken = {record.get("name") for record in records if isinstance(record.get("name"), str)}
     made, twice, split = [], 0, 0
     for record in records:
         changed = dict(record)
@@ -202,7 +203,10 @@ def _deepeval(why: str, records: list[Record]) -> Unwrapped:
         if isinstance(name, str) and name:
             seen[name] += 1
             if seen[name] > 1:
+                while f"{name}#{seen[name]}" in taken:
+                    seen[name] += 1
                 twice, changed["name"] = twice + 1, f"{name}#{seen[name]}"
+                taken.add(changed["name"])
         for column in ("context", "retrieval_context"):
             parts = _joined(record.get(column))
             if parts:

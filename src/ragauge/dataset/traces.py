@@ -57,6 +57,34 @@ def _documents(value: Any, where: str) -> list[Any] | None:
     )  # fmt: skip
 
 
+def _list(value: Any, where: str) -> list[Any]:
+    """A list, or the text of one; none where there is nothing. `InputError` for anything else."""
+    found = loaded(value)
+    if _blank(found):
+        return []
+    if isinstance(found, list):
+        return found
+    raise _unread(found, where, "a list, or a list as JSON text")
+
+
+def _object(value: Any, where: str) -> Mapping[str, Any]:
+    """An object, or the text of one; an empty one where there is nothing. `InputError` for anything else."""
+    found = loaded(value)
+    if _blank(found):
+        return {}
+    if isinstance(found, Mapping):
+        return found
+    raise _unread(found, where, "an object, or an object as JSON text")
+
+
+def _unread(found: Any, where: str, accepted: str) -> InputError:
+    return InputError(
+        "a part of a trace that cannot be read (a printed Python object?)",
+        field=where, found=found, accepted=accepted,
+        hint="Export as JSON lines or Parquet, which keep objects as objects.",
+    )  # fmt: skip
+
+
 def asked_only(records: Sequence[Record]) -> tuple[list[Record], tuple[str, ...]]:
     """The records that have an input, and a word on those without (traces that failed or never ended)."""
     kept: list[Record] = []
@@ -73,12 +101,13 @@ def asked_only(records: Sequence[Record]) -> tuple[list[Record], tuple[str, ...]
 
 def mlflow_trace(trace: Mapping[str, Any]) -> Record:
     """Input and output of the root span, documents of the retrievers, expectations."""
-    info = loaded(trace.get("info")) or {}
-    data = loaded(trace.get("data")) or {}
+    info, data = _object(trace.get("info"), "info"), _object(trace.get("data"), "data")
     record: Record = {"id": info.get("trace_id") or info.get("request_id") or trace.get("trace_id")}
     documents: list[Any] = []
-    for span in loaded(data.get("spans") or trace.get("spans") or []):
-        attributes = span.get("attributes") or {}
+    spans = _list(data.get("spans"), "data.spans") or _list(trace.get("spans"), "spans")
+    for number, one in enumerate(spans):
+        span = _object(one, f"spans[{number}]")
+        attributes = _object(span.get("attributes"), f"spans[{number}].attributes")
         kind = loaded(attributes.get("mlflow.spanType"))
         if span.get("parent_id") in (None, "") and span.get("parent_span_id") in (None, ""):
             record["inputs"] = loaded(attributes.get("mlflow.spanInputs"))
@@ -87,9 +116,20 @@ def mlflow_trace(trace: Mapping[str, Any]) -> Record:
             documents += _documents(attributes.get("mlflow.spanOutputs"), "mlflow.spanOutputs") or []
     if documents:
         record["retrieved_contexts"] = documents
-    expected = [a for a in info.get("assessments") or () if isinstance(a, Mapping) and a.get("expectation")]
-    found = {a["assessment_name"]: loaded(a["expectation"].get("value")) for a in expected if "assessment_name" in a}
-    return record | ({"expectations": found} if found else {})
+    expected = _expected(info)
+    return record | ({"expectations": expected} if expected else {})
+
+
+def _expected(info: Mapping[str, Any]) -> Record:
+    """What people or files expected of a trace, by name."""
+    found = {}
+    for number, one in enumerate(_list(info.get("assessments"), "info.assessments")):
+        where = f"info.assessments[{number}]"
+        assessment = _object(one, where)
+        expectation = _object(assessment.get("expectation"), f"{where}.expectation")
+        if expectation and "assessment_name" in assessment:
+            found[assessment["assessment_name"]] = loaded(expectation.get("value"))
+    return found
 
 
 def phoenix_traces(spans: Sequence[Mapping[str, Any]]) -> list[Record]:
@@ -162,7 +202,7 @@ def langfuse_trace(trace: Mapping[str, Any]) -> Record:
     record |= {key: _said(trace[key], key) for key in ("input", "output") if trace.get(key) is not None}
     record |= {key: loaded(trace[key]) for key in ("metadata", "tags") if trace.get(key) is not None}
     found: list[Any] = []
-    for one in loaded(trace.get("observations")) or ():
+    for one in _list(trace.get("observations"), "observations"):
         if not isinstance(one, Mapping):
             continue  # ids of observations that the export leaves out
         if str(one.get("type", "")).upper() == "RETRIEVER" or "retriev" in str(one.get("name", "")).lower():
@@ -175,12 +215,21 @@ def langfuse_trace(trace: Mapping[str, Any]) -> Record:
 def trulens_record(record: Mapping[str, Any]) -> Record:
     """Input and output of the record, what its calls named `retrieve…` returned."""
     found: Record = {name: _said(record.get(name), name) for name in ("input", "output")}
-    found["id"] = record["record_id"]
-    events: Any = loaded(record.get("record_json") or record.get("calls") or {})
-    calls = events.get("calls", []) if isinstance(events, Mapping) else events
-    for call in calls if isinstance(calls, list) else ():
-        stack = call.get("stack") or [{}]
-        name = str(((stack[-1] or {}).get("method") or {}).get("name", ""))
-        if "retriev" in name.lower() and isinstance(call.get("rets"), list):
+    found["id"] = record.get("record_id")
+    where = "calls" if _blank(record.get("record_json")) else "record_json"
+    calls = loaded(record.get(where))
+    if isinstance(calls, Mapping):
+        calls, where = calls.get("calls"), f"{where}.calls"
+    for number, one in enumerate(_list(calls, where)):
+        call = _object(one, f"{where}[{number}]")
+        if "retriev" in _called(call, f"{where}[{number}].stack").lower() and isinstance(call.get("rets"), list):
             found["contexts"] = call["rets"]
     return found
+
+
+def _called(call: Mapping[str, Any], where: str) -> str:
+    """The name of the method that a call of TruLens ended in."""
+    stack = _list(call.get("stack"), where)
+    last = _object(stack[-1], f"{where}[{len(stack) - 1}]") if stack else {}
+    method = last.get("method")
+    return str(method.get("name", "") if isinstance(method, Mapping) else method or "")
