@@ -110,7 +110,10 @@ ANSWERS = {
 def test_an_answer_that_looks_like_a_list_or_an_object_stays_what_was_said(
     said: str, tool: str, tmp_path: Path
 ) -> None:
-    marks = {"langfuse": {"id": "t1", "observations": []}, "trulens": {"record_id": "t1", "app_id": "a"}}
+    marks: dict[str, dict[str, Any]] = {
+        "langfuse": {"id": "t1", "observations": []},
+        "trulens": {"record_id": "t1", "app_id": "a"},
+    }
     file = tmp_path / "traces.jsonl"
     file.write_text(json.dumps({**marks[tool], "input": "Q?", "output": said}) + "\n")
     found = read_foreign([file], tool)
