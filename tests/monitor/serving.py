@@ -9,7 +9,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +37,27 @@ def all_of(place: Path | str) -> dict[str, LoggedQuery]:
     ids = [query.id for query in found]
     assert len(ids) == len(set(ids))
     return {query.id: query for query in found}
+
+
+def at_once(n: int, work: Callable[[], object]) -> list[Exception]:
+    """Do `work` in `n` threads that begin together; what went wrong in them."""
+    failed: list[Exception] = []
+    together = threading.Barrier(n)
+
+    def begin() -> None:
+        together.wait(10)
+        try:
+            work()
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=begin) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    return failed
 
 
 @dataclass

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.monitor.serving import CHUNKS, all_of, serving
+from tests.monitor.serving import CHUNKS, all_of, at_once, serving
 
 from ragauge.errors import SettingsError, UnknownName, UsageError
 from ragauge.monitor import Logger
@@ -390,20 +390,6 @@ def test_what_comes_after_the_end_is_counted_as_dropped(tmp_path: Path) -> None:
 
 
 def test_loggers_made_at_the_same_moment_in_many_threads_share_a_new_folder(tmp_path: Path) -> None:
-    failed: list[Exception] = []
     for attempt in range(10):
-        together = threading.Barrier(8)
-
-        def make(place: Path = tmp_path / str(attempt), together: threading.Barrier = together) -> None:
-            together.wait(10)
-            try:
-                Logger(place).close()
-            except Exception as error:
-                failed.append(error)
-
-        threads = [threading.Thread(target=make) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-    assert failed == []
+        place = tmp_path / str(attempt)
+        assert at_once(8, lambda place=place: Logger(place).close()) == []  # type: ignore[misc]

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from tests.monitor.serving import AT, CHUNKS, a_query, all_of
+from tests.monitor.serving import AT, CHUNKS, a_query, all_of, at_once
 
 from ragauge.errors import DiskFull, InputError, NewerVersion, SettingsError, StoreError, UsageError
 from ragauge.monitor.compact import compact, prune
@@ -197,7 +197,6 @@ def test_kill_9_of_writer_and_compaction_loses_nothing_that_was_acknowledged(tmp
 
 
 def test_readers_see_every_query_once_while_it_is_compacted(tmp_path: Path) -> None:
-    import threading
 
     queries = [a_query() for _ in range(400)]
     stop = threading.Event()
@@ -322,22 +321,7 @@ def test_pruning_goes_on_where_somebody_else_prunes_too(tmp_path: Path) -> None:
     with LogWriter(tmp_path) as writer:
         writer.append([a_query(at=AT - timedelta(days=back)) for back in range(2, 30)])
     (tmp_path / "queries" / ".gone-left-by-hand").write_text("no folder")
-    failed: list[Exception] = []
-    together = threading.Barrier(4)
-
-    def work() -> None:
-        together.wait(10)
-        try:
-            prune(tmp_path, keep_days=1, today=DAY)
-        except Exception as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert failed == []
+    assert at_once(4, lambda: prune(tmp_path, keep_days=1, today=DAY)) == []
     prune(tmp_path, keep_days=1, today=DAY)
     assert list((tmp_path / "queries").iterdir()) == []
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ragauge.analysis.columns import RunTable, tabulate
 from ragauge.analysis.difference import SMALLEST, Difference, Measured, conclude_all, measure, pair
 from ragauge.analysis.flips import FlipReason, Flips, explain_rows, flips_of, wanted
-from ragauge.analysis.gate_settings import names_of
 from ragauge.analysis.pairing import (
     Pairing,
     asks_a_judge,
@@ -19,6 +18,7 @@ from ragauge.analysis.pairing import (
     why_not_comparable,
 )
 from ragauge.analysis.slices import differences_by_tag, tags_of
+from ragauge.core.metric import names_of
 from ragauge.core.model import Model
 from ragauge.core.run import Manifest, Record
 from ragauge.core.score import Kind, kind_of

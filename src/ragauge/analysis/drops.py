@@ -10,9 +10,9 @@ from typing import Literal
 from ragauge.analysis.baseline import DECIMALS, Baseline
 from ragauge.analysis.columns import RunTable
 from ragauge.analysis.difference import Pairs, pair, span_of
-from ragauge.analysis.gate_settings import GateSettings, names_of
+from ragauge.analysis.gate_settings import GateSettings
 from ragauge.analysis.pairing import asks_a_judge, why_not_comparable
-from ragauge.core.metric import MetricInfo
+from ragauge.core.metric import MetricInfo, names_of
 from ragauge.core.score import Kind, kind_of
 from ragauge.stats.noninferiority import (
     Decision,

@@ -14,11 +14,12 @@ from ragauge.analysis.columns import RunTable
 from ragauge.analysis.drops import DropCheck, applies_nowhere, drop_checks
 from ragauge.analysis.flips import explain_rows
 from ragauge.analysis.gate_result import Check, GateResult, NamedQuestion, Verdict
-from ragauge.analysis.gate_settings import GateSettings, names_of
+from ragauge.analysis.gate_settings import GateSettings
 from ragauge.analysis.pairing import Pairing, judge_change, pair_items
 from ragauge.analysis.passrate import QuestionCheck, check_questions, read_run
 from ragauge.analysis.summarise import summarise_table
 from ragauge.analysis.thresholds import Thresholds
+from ragauge.core.metric import names_of
 from ragauge.core.run import Manifest, MetricResult, Record, Summary
 from ragauge.core.score import Kind, kind_of
 from ragauge.errors import Reason, SettingsError, UsageError, nearest

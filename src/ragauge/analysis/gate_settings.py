@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
+from ragauge.core.metric import names_of
 from ragauge.core.model import Model
 from ragauge.errors import SettingsError, nearest
 
@@ -73,20 +74,6 @@ class GateSettings(Model):
     @classmethod
     def _a_number_is_the_margin(cls, value: Any) -> Any:
         return {"margin": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def base_name(key: str) -> str:
-    """`recall@5:doc` → `recall`."""
-    return key.partition("@")[0].partition(":")[0]
-
-
-def names_of(key: str) -> tuple[str, str, str]:
-    """What a metric may be called in settings: its key, the key without granularity, its base name.
-
-    >>> names_of("recall@5:doc")
-    ('recall@5:doc', 'recall@5', 'recall')
-    """
-    return key, key.partition(":")[0], base_name(key)
 
 
 def gate_settings(given: Mapping[str, Any] | None, flags: Mapping[str, Any] | None = None) -> GateSettings:

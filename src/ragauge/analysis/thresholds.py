@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from ragauge.core.metric import parse_metric_key
+from ragauge.core.metric import names_of, parse_metric_key
 from ragauge.core.model import Model
 from ragauge.errors import SettingsError, UnknownName
 
@@ -30,8 +30,7 @@ class Thresholds(Model):
 
     def of(self, key: str) -> Threshold | None:
         """The threshold of a metric key: its own, else that without granularity, else that of its base name."""
-        names = (key, key.partition(":")[0], parse_metric_key(key)[0])
-        return next((self.metrics[name] for name in names if name in self.metrics), None)
+        return next((self.metrics[name] for name in names_of(key) if name in self.metrics), None)
 
     @model_validator(mode="after")
     def _known_profile(self) -> Thresholds:

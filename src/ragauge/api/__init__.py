@@ -14,10 +14,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragauge.analysis.gate_settings import names_of
 from ragauge.analysis.summarise import summarise
 from ragauge.analysis.thresholds import Thresholds, resolve_thresholds
 from ragauge.core.judge import Judge
+from ragauge.core.metric import names_of
 from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
 from ragauge.core.system import System
 from ragauge.dataset.golden import GoldenSet, load_golden

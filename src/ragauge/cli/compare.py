@@ -51,7 +51,7 @@ def command(
     questions to tell.
     """
     from ragauge.analysis.compare import Options, Source, compare
-    from ragauge.analysis.gate_settings import names_of
+    from ragauge.core.metric import names_of
     from ragauge.errors import UnknownName, UsageError
     from ragauge.report import compare as report
     from ragauge.store.rundir import find_run

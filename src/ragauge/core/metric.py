@@ -84,6 +84,20 @@ def metric_key(name: str, *, k: int | None = None, level: str | None = None) -> 
 
 
 @lru_cache(maxsize=4096)
+def base_name(key: str) -> str:
+    """`recall@5:doc` → `recall`."""
+    return key.partition("@")[0].partition(":")[0]
+
+
+def names_of(key: str) -> tuple[str, str, str]:
+    """What a metric may be called in settings: its key, the key without granularity, its base name.
+
+    >>> names_of("recall@5:doc")
+    ('recall@5:doc', 'recall@5', 'recall')
+    """
+    return key, key.partition(":")[0], base_name(key)
+
+
 def parse_metric_key(key: str) -> tuple[str, int | None, str | None]:
     """`recall@5:doc` → ("recall", 5, "doc"). ValueError for a k below 1 or a wrong level.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragauge.analysis.gate_result import GateResult
-from ragauge.analysis.gate_settings import base_name
+from ragauge.core.metric import base_name
 from ragauge.core.run import Manifest, Summary
 from ragauge.diagnose.history import History, history
 from ragauge.report.html_trend import Spark, sparks

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ragauge.analysis.gate_settings import base_name
+from ragauge.core.metric import base_name
 from ragauge.diagnose.causes import CAUSES
 from ragauge.diagnose.matrix import diagnose
 from ragauge.report.export import column_types, json_lines, run_markdown, table_rows
