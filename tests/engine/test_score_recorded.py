@@ -39,12 +39,14 @@ def test_a_record_that_says_why_it_has_no_answer_is_a_failed_row_and_no_blank_an
         {"question": "R?", "error": {"message": "boom"}, "reference": "x"},
         {"question": "S?", "answer": "fine", "error": "a warning only", "reference": "x"},
         {"question": "T?", "answer": "", "error": "", "reference": "x"},
+        {"question": "U?", "answer": "", "error": True, "reference": "x"},
     ]
     run = ragauge.evaluate(failed, "token_f1", judge="none", out=tmp_path)
-    assert run["token_f1"].unscored == {Reason.NO_ANSWER: 1, Reason.SYSTEM_FAILED: 2}
-    assert run.summary.n_failed_rows == 2
+    assert run["token_f1"].unscored == {Reason.NO_ANSWER: 1, Reason.SYSTEM_FAILED: 3}
+    assert run.summary.n_failed_rows == 3
     assert not run.summary.latency_ms  # nor is how long a failure took a latency of answers
     assert [row.error for row in run.rows()][:2] == ["the record says: HTTP 500", "the record says: boom"]
+    assert [row.error for row in run.rows()][-1] == "the record says that there was an error"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])

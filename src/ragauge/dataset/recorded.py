@@ -33,9 +33,9 @@ def recorded_failure(response: Response) -> str | None:
     if isinstance(said, Mapping):
         told = {name: value for name, value in said.items() if not _says_nothing(value)}
         said = told.get("message", told)
-    if _says_nothing(said) or said is True or not is_blank(response.answer):
+    if _says_nothing(said) or not is_blank(response.answer):
         return None
-    return f"the record says: {str(said)[:500]}"
+    return "the record says that there was an error" if said is True else f"the record says: {str(said)[:500]}"
 
 
 def _says_nothing(error: Any) -> bool:
