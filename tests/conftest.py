@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine draws examples slowly, and counts that as a failure: it says nothing about what is tested.
+settings.register_profile("ragauge", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ragauge")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
