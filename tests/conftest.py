@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("ragauge", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ragauge")
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -69,3 +71,22 @@ def postgres_url() -> Iterator[str]:
             run(pg_ctl, "-D", str(data), "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """The program of a browser; the test skips where there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no browser is installed: none of {', '.join(BROWSERS)} is on PATH")
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: str) -> Iterator[Any]:
+    """One headless Chromium, driven by Playwright, for one module: its event loop bars `asyncio.run` elsewhere."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (group slow)")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield started
+        started.close()

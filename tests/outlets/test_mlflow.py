@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import socketserver
 import subprocess
@@ -220,35 +219,29 @@ def test_nobody_else_is_told(tmp_path: Path) -> None:
     assert asked == []
 
 
-def test_the_page_shows_runs_metrics_table_and_report(server: str, tmp_path: Path) -> None:
+def test_the_page_shows_runs_metrics_table_and_report(server: str, tmp_path: Path, chromium: Any) -> None:
     from ragauge.outlets.mlflow import track_run
 
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no browser is installed: neither chromium nor google-chrome is on PATH")
     told = track_run(made(tmp_path, 8), MlflowSettings(uri=server, experiment="page"))
     assert told.outcome == "logged"
     base = f"{server}/#/experiments/{told.experiment_id}"
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
 
-        def look(path: str, *texts: str, frame: bool = False) -> None:
-            page.goto("about:blank")
-            page.goto(f"{base}/{path}")
-            place = page.frame_locator("iframe") if frame else page
-            for text in texts:
-                place.get_by_text(text).first.wait_for(timeout=30_000)
-            shots = os.environ.get("RAGAUGE_SCREENSHOTS")
-            if shots:
-                page.wait_for_timeout(1500)
-                page.screenshot(path=f"{shots}/mlflow-{path.rpartition('/')[2].split('.')[0][:12]}.png")
+    def look(path: str, *texts: str, frame: bool = False) -> None:
+        page.goto("about:blank")
+        page.goto(f"{base}/{path}")
+        place = page.frame_locator("iframe") if frame else page
+        for text in texts:
+            place.get_by_text(text).first.wait_for(timeout=90_000)
+        shots = os.environ.get("RAGAUGE_SCREENSHOTS")
+        if shots:
+            page.wait_for_timeout(1500)
+            page.screenshot(path=f"{shots}/mlflow-{path.rpartition('/')[2].split('.')[0][:12]}.png")
 
-        look("evaluation-runs", "2026-01-31T10-12-03-run")
-        look(f"runs/{told.run_id}", "faithfulness/mean", "faithfulness/ci95_lo")
-        look(f"runs/{told.run_id}/traces", "Is q1 right? <img src=x")
-        look(f"runs/{told.run_id}/artifacts/ragauge/results.json", "recall@5:doc", "Is q1 right? <img src=x")
-        look(f"runs/{told.run_id}/artifacts/ragauge/report.html", "Diagnosis", "Is q1 right? <img src=x", frame=True)
-        assert "owned" not in page.title()
-        browser.close()
+    look("evaluation-runs", "2026-01-31T10-12-03-run")
+    look(f"runs/{told.run_id}", "faithfulness/mean", "faithfulness/ci95_lo")
+    look(f"runs/{told.run_id}/traces", "Is q1 right? <img src=x")
+    look(f"runs/{told.run_id}/artifacts/ragauge/results.json", "recall@5:doc", "Is q1 right? <img src=x")
+    look(f"runs/{told.run_id}/artifacts/ragauge/report.html", "Diagnosis", "Is q1 right? <img src=x", frame=True)
+    assert "owned" not in page.title()
+    page.close()

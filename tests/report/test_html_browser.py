@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socketserver
 import subprocess
 import threading
@@ -16,16 +15,6 @@ from ragauge.report.html import html_parts
 from ragauge.testing.runs import a_run
 
 pytestmark = pytest.mark.slow
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-@pytest.fixture(scope="module")
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser is installed: none of {', '.join(BROWSERS)} is on PATH")
-    return found
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +26,6 @@ from ragauge.testing.runs import a_metric, a_run
 from ragauge.web.app import create_app
 from ragauge.web.settings import Services, WebSettings
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 #: The three shapes that every screen is looked at in.
 SHAPES = {
     "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
@@ -58,19 +56,6 @@ def serving(settings: WebSettings, services: Services | None = None) -> Iterator
         server.should_exit = True
         thread.join(15)
         listening.close()
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """One headless Chromium for the session; the test skips where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (group slow)")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser is installed: none of {', '.join(BROWSERS)} is on PATH")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @dataclass
