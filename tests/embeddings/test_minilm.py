@@ -81,7 +81,7 @@ def test_token_vectors_are_those_of_the_words(model: MiniLM) -> None:
 
 def test_tokens_of_a_text_are_the_sum_over_its_words(model: MiniLM) -> None:
     text = "Set --max-size to 1,024 in naïve_config (see §3.2), then re-run."
-    ids, _ = model._tokenizer.encode(text, 256)
+    ids, _ = model.tokenizer.encode(text, 256)
     assert sum(model.count_word_tokens(word) for word in text.split()) == len(ids) - 2
 
 

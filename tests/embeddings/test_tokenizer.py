@@ -59,4 +59,4 @@ def test_a_megabyte_of_anything_is_read_in_a_moment(tiny: WordPiece, text: str) 
 def test_known_ids_of_the_packaged_vocabulary() -> None:
     # ids from the tokenizers library (0.23.3) with bert-base-uncased's vocabulary
     expected = [101, 2054, 2003, 1996, 4555, 5371, 2946, 1029, 1011, 1011, 4098, 1011, 2946, 2423, 14905, 102]
-    assert load_minilm()._tokenizer.encode("What is the maximum file size? --max-size 25mb", 256)[0] == expected
+    assert load_minilm().tokenizer.encode("What is the maximum file size? --max-size 25mb", 256)[0] == expected

@@ -49,7 +49,7 @@ class WordPiece:
         self._ids = {piece: index for index, piece in enumerate(vocabulary)}
         self._characters = _Characters()
         self.cls, self.sep, self.unknown = (self._ids[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
-        self._pieces = lru_cache(maxsize=1 << 17)(self._split_word)
+        self.pieces = lru_cache(maxsize=1 << 17)(self._split_word)
 
     def words(self, text: str) -> list[str]:
         """The words and punctuation marks of `text`, normalised, in order."""
@@ -59,7 +59,7 @@ class WordPiece:
         """Ids of `text` between `[CLS]` and `[SEP]`, at most `max_tokens` of them, and whether the end was cut."""
         ids = [self.cls]
         for word in self.words(text):
-            ids += self._pieces(word)
+            ids += self.pieces(word)
             if len(ids) >= max_tokens:
                 break
         cut = len(ids) > max_tokens - 1
