@@ -121,6 +121,17 @@ def test_inspect_ranks_the_gold_chunk_in_every_list(place: Path) -> None:
     assert "HyDE" in shown
 
 
+def test_inspect_takes_the_evidence_of_the_golden_item_that_asks_the_question(place: Path) -> None:
+    told = call(inspect_verb, "how often is an  API key rotated?", "--json")
+    found = json.loads(told.stdout)
+    (part,) = found["report"]["parts"]
+    assert part["retrieved_at"] == 1
+    assert "golden item rotate asks this" in told.stderr
+    other = call(inspect_verb, "How often is an API key rotated in a year?", "--json")
+    assert json.loads(other.stdout)["report"]["parts"] == []
+    assert "golden item" not in other.stderr
+
+
 def test_inspect_follows_a_row_of_a_run_and_says_what_would_help(place: Path) -> None:
     found = json.loads(call(inspect_verb, "--run", "run", "--id", "far", "--json").stdout)
     (part,) = found["report"]["parts"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ragauge.cli.common import emit_json, json_option, parse_overrides
+from ragauge.cli.common import emit_json, json_option, parse_overrides, printable
 
 _DEFAULT = Path("ragauge.yaml")
 
@@ -29,10 +29,11 @@ _DEFAULT = Path("ragauge.yaml")
 def command(question: str | None, as_json: bool, **flags: Any) -> int:
     """Show the 20 nearest chunks for QUESTION, where the gold chunks stand in every list, and what would help.
 
-    The question is QUESTION, or that of row ID of RUN, whose golden evidence is then looked for.
+    The question is QUESTION, or that of row ID of RUN, whose golden evidence is then looked for; so is that of the
+    golden item that asks QUESTION.
     """
     from ragauge.diagnose.inspection import report as read
-    from ragauge.engine.inspect import inspect_question
+    from ragauge.engine.inspect import golden_item, inspect_question
     from ragauge.engine.parts import make_system
     from ragauge.engine.run import run_blocking
     from ragauge.report import inspect as report
@@ -43,7 +44,9 @@ def command(question: str | None, as_json: bool, **flags: Any) -> int:
         from ragauge.errors import SettingsError
 
         raise SettingsError("no question", hint='ragauge inspect "How do I …?", or --run RUN --id ID')
-    own = item if item is not None and question is None else None
+    own = item if question is None else None
+    if question is not None and not flags["gold"] and (own := golden_item(settings, question)) is not None:
+        click.echo(printable(f"golden item {own.id} asks this: its evidence is looked for"), err=True)
     found = run_blocking(inspect_question(make_system(settings), asked, gold=flags["gold"], item=own))
     result = read(found)
     if as_json:

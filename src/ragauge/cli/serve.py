@@ -157,11 +157,14 @@ def _inspector(path: Path | None) -> Any:
         return None
 
     async def inspect(question: str, *, gold: Sequence[str] = (), item: GoldenItem | None = None) -> Inspection:
-        from ragauge.engine.inspect import inspect_question
+        from ragauge.engine.inspect import golden_item, inspect_question
         from ragauge.engine.parts import make_system
         from ragauge.engine.settings import load_settings
 
-        return await inspect_question(make_system(load_settings(path)), question, gold=gold, item=item)
+        settings = load_settings(path)
+        if item is None and not gold:
+            item = golden_item(settings, question)
+        return await inspect_question(make_system(settings), question, gold=gold, item=item)
 
     return inspect
 

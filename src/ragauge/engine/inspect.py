@@ -20,6 +20,8 @@ from ragauge.core.sample import (
 from ragauge.core.system import Closes, HasCorpus, System
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.dataset.gold import ANY_DOCUMENT
+from ragauge.dataset.golden import load_golden
+from ragauge.engine.settings import Settings
 from ragauge.errors import InputError, MissingExtra, SampleError
 
 #: How many of the nearest chunks are shown.
@@ -59,6 +61,22 @@ def gold_labels(gold: Sequence[str], corpus: CorpusIndex | None) -> Labels:
         chunks |= dict.fromkeys(ids, 1)
         documents |= {document: 1 for name in ids if (document := corpus.by_id[name].document)}
     return Labels(chunks=chunks or None, documents=documents or None, groups=tuple(groups) or None, notes=tuple(notes))
+
+
+def golden_item(settings: Settings, question: str) -> GoldenItem | None:
+    """The item of the golden set that asks just this, blanks and case aside; None without a set, or when several do.
+
+    An item with turns before its question is not taken: without them the question is another one.
+    """
+    if settings.golden is None:
+        return None
+    wanted = " ".join(question.casefold().split())
+    found = [
+        item
+        for item in load_golden(settings.path(settings.golden))
+        if not item.history and " ".join(item.question.casefold().split()) == wanted
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 async def inspect_question(
