@@ -98,3 +98,27 @@ def test_the_reason_says_what_differs() -> None:
 @pytest.mark.parametrize(("text", "wrong"), KNOWN_WRONG)
 def test_an_exchanged_ordinary_word_is_noticed(text: str, wrong: str) -> None:
     assert judge_text(wrong, (NOISE, text)).label != "supported"
+
+
+SAID = (
+    "snapshots are kept for 30 days", "the default port of the agent is 9090", "billing is monthly",
+    "the free plan includes five projects", "administrators can reset the password of any user",
+)  # fmt: skip
+TOLD = (
+    "Snapshots are kept for 30 days and then removed. The default port of the agent is 9090. Billing is monthly.",
+    "The free plan includes five projects. Administrators can reset the password of any user from the console.",
+)
+
+
+@pytest.mark.parametrize(
+    "denial", ["It is false that {}.", "It is incorrect that {}.", "It is a myth that {}.", "It is not true that {}."]
+)  # fmt: skip
+def test_a_denial_of_what_the_text_says_is_not_supported(denial: str) -> None:
+    assert [judge_text(denial.format(one), TOLD).label for one in SAID] == ["contradicted"] * len(SAID)
+
+
+@pytest.mark.parametrize(
+    "said", ["It is true that {}.", "It would be right to say that {}.", "The manual says that {}."]
+)
+def test_what_is_affirmed_stays_supported(said: str) -> None:
+    assert [judge_text(said.format(one), TOLD).label for one in SAID] == ["supported"] * len(SAID)

@@ -23,6 +23,14 @@ _SCOPE = 2
 #: Words at which the reach of a negation ends, and signs that do the same (a negation before them does not reach on).
 _BREAKS = frozenset({"and", "but", "because", "while", "whereas", "unless", "if", "so", "then", "although", "though"})
 _BREAK_SIGNS = re.compile(r"[,;:.!?()|](?=\s|$)|[–—]")
+#: A statement that says of another one that it is not so: what stands in either group is denied.
+_UNTRUE_WORDS = frozenset({"false", "untrue", "incorrect", "wrong", "inaccurate", "myth", "misconception", "mistake"})
+_UNTRUE = rf"(?:a )?(?:{'|'.join(sorted(_UNTRUE_WORDS))})"
+_DENIED = re.compile(
+    rf"\b(?:is|was|be|seems)(?: \w+ly)? {_UNTRUE}(?: to (?:say|claim|think|assume|believe))?,? that\b([^.;!?]*)"
+    rf"|\bthe (?:claim|statement|idea|notion|assumption|belief) that\b([^.;!?]*?) (?:is|was)(?: \w+ly)? {_UNTRUE}\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(
     r"(?<![\w.])(?:[A-Z][\w’'-]*[A-Za-z0-9]|[A-Z]{2,}\w*|\w+[_./:]\w[\w./:]*|--?[a-z][\w-]+|[a-z]+[A-Z]\w*)"
 )
@@ -73,8 +81,13 @@ class Statement:
     @lazy
     def _reached(self) -> tuple[frozenset[str], frozenset[str]]:
         """(content stems that a negation reaches, those that stand out of its reach)."""
-        if NEGATIONS.isdisjoint(self.tokens) and "n't" not in self.text and "n’t" not in self.text:
+        denied = _DENIED.search(self.text) if not _UNTRUE_WORDS.isdisjoint(self.tokens) else None
+        if denied is None and NEGATIONS.isdisjoint(self.tokens) and "n't" not in self.text and "n’t" not in self.text:
             return frozenset(), self.stem_set
+        if denied is not None:
+            said = denied.group(1) or denied.group(2) or ""
+            inside = frozenset(stems(words(said)))
+            return inside, self.stem_set - inside
         found: set[str] = set()
         stated: set[str] = set()
         for clause in _BREAK_SIGNS.split(self.text):
