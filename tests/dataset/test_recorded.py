@@ -133,6 +133,26 @@ def test_recorded_outputs_join_golden_items_by_id_and_else_by_question() -> None
     assert {"chunks", "reference"} <= stream.fields
 
 
+def test_what_a_record_says_of_its_own_and_the_golden_set_overrides_is_said() -> None:
+    golden = load_golden(
+        [{"id": "q0", "question": "What is 0?", "answer": "zero"}, {"id": "q1", "question": "What is 1?"}]
+    )
+    own = [record(0) | {"reference": "Zero"}, record(1) | {"reference": "uno"}]
+    stream = read_samples(own, golden=golden)
+    assert [sample.item.answer for sample in stream] == ["zero", None]
+    stream.scan()
+    (said,) = [w for w in stream.warnings if "of its own" in w]
+    assert "a reference" in said
+    assert "what the golden set says counts" in said
+    assert not any("of its own" in w for w in _warnings_of([record(0) | {"reference": " ZERO"}], golden))
+
+
+def _warnings_of(records: list[dict[str, Any]], golden: Any) -> Any:
+    stream = read_samples(records, golden=golden)
+    stream.scan()
+    return stream.warnings
+
+
 def test_an_id_that_asks_something_else_is_joined_and_said() -> None:
     golden = load_golden([{"id": "q0", "question": "Something quite different?"}])
     stream = read_samples([record(0)], golden=golden)

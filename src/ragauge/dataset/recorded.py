@@ -185,6 +185,10 @@ class SampleStream:
         )
 
 
+#: What a record may say of its question that its golden item says too.
+_OWN = {"answer": "a reference", "chunks": "relevant chunks", "sources": "relevant documents"}
+
+
 @dataclass
 class _Reading:
     """One pass over a source."""
@@ -249,6 +253,10 @@ class _Reading:
             )
             return None
         self.matched[key] = line
+        for name, what in _OWN.items():
+            own, theirs = getattr(item, name), getattr(found, name)
+            if own and own != theirs and not (isinstance(own, str) and normalise(own) == normalise(theirs or "")):
+                warnings.add(f"the record brings {what} of its own; what the golden set says counts", line)
         return sample.model_copy(update={"item": found})
 
     def missing(self) -> tuple[str, ...]:
