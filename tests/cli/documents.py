@@ -7,26 +7,44 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from ragauge.analysis.baseline import BaselineDocument
 from ragauge.analysis.steps import StepsDocument
 from ragauge.cli.main import main
 from ragauge.dataset.importing import ImportDocument
+from ragauge.diagnose.history import History
 from ragauge.engine.ask import AskDocument
 from ragauge.monitor.documents import (
     CompactDocument,
     IngestDocument,
     PruneDocument,
 )
+from ragauge.report.diagnosis import DiagnoseDocument
+from ragauge.report.doctor import DoctorDocument
+from ragauge.report.inspect import InspectDocument
 from ragauge.report.judge import BenchDocument, CheckDocument
+from ragauge.report.listing import RunsDocument
+from ragauge.report.ranking import RankDocument
+from ragauge.report.row_document import RowsDocument
+from ragauge.report.worked import ExplainDocument
 
 #: The name of a schema in docs/reference/schemas → the model (or the union of models) that it is made from.
 DOCUMENTS: dict[str, Any] = {
     "ask": AskDocument,
+    "baseline": BaselineDocument,
+    "diagnose": DiagnoseDocument,
+    "doctor": DoctorDocument,
+    "explain": ExplainDocument,
+    "history": History,
     "import": ImportDocument,
+    "inspect": InspectDocument,
     "judge-bench": BenchDocument,
     "judge-check": CheckDocument,
     "monitor-compact": CompactDocument,
     "monitor-ingest": IngestDocument,
     "monitor-prune": PruneDocument,
+    "rank": RankDocument,
+    "show-list": RunsDocument,
+    "show-row": RowsDocument,
     "show-steps": StepsDocument,
 }
 
