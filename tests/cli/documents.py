@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from ragauge.analysis.baseline import BaselineDocument
 from ragauge.analysis.steps import StepsDocument
 from ragauge.cli.main import main
+from ragauge.dataset.documents import CandidatesDocument, GenerateDocument, LabelChunksDocument, PromoteDocument
 from ragauge.dataset.importing import ImportDocument
 from ragauge.diagnose.history import History
 from ragauge.engine.ask import AskDocument
@@ -26,14 +27,20 @@ from ragauge.report.listing import RunsDocument
 from ragauge.report.ranking import RankDocument
 from ragauge.report.row_document import RowsDocument
 from ragauge.report.worked import ExplainDocument
+from ragauge.review.documents import AddDocument, DrawnDocument, LabelDocument, NextDocument
 
 #: The name of a schema in docs/reference/schemas → the model (or the union of models) that it is made from.
 DOCUMENTS: dict[str, Any] = {
     "ask": AskDocument,
     "baseline": BaselineDocument,
+    "calibrate-next": DrawnDocument,
     "diagnose": DiagnoseDocument,
     "doctor": DoctorDocument,
     "explain": ExplainDocument,
+    "golden-from-logs": CandidatesDocument,
+    "golden-generate": GenerateDocument,
+    "golden-label-chunks": LabelChunksDocument,
+    "golden-promote": PromoteDocument,
     "history": History,
     "import": ImportDocument,
     "inspect": InspectDocument,
@@ -43,6 +50,9 @@ DOCUMENTS: dict[str, Any] = {
     "monitor-ingest": IngestDocument,
     "monitor-prune": PruneDocument,
     "rank": RankDocument,
+    "review-add": AddDocument,
+    "review-label": LabelDocument,
+    "review-next": NextDocument,
     "show-list": RunsDocument,
     "show-row": RowsDocument,
     "show-steps": StepsDocument,
