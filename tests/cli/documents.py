@@ -10,15 +10,22 @@ from pydantic import TypeAdapter
 from ragauge.analysis.baseline import BaselineDocument
 from ragauge.analysis.steps import StepsDocument
 from ragauge.cli.main import main
+from ragauge.core.forecast import ForecastDocument
 from ragauge.dataset.documents import CandidatesDocument, GenerateDocument, LabelChunksDocument, PromoteDocument
 from ragauge.dataset.importing import ImportDocument
 from ragauge.diagnose.history import History
 from ragauge.engine.ask import AskDocument
 from ragauge.monitor.documents import (
+    AcceptDocument,
     CompactDocument,
     IngestDocument,
+    JudgeDocument,
+    OutcomesDocument,
     PruneDocument,
 )
+from ragauge.monitor.report import SampledRows
+from ragauge.monitor.sampling import SampleDocument
+from ragauge.outlets.mlflow import TrackDocument
 from ragauge.report.diagnosis import DiagnoseDocument
 from ragauge.report.doctor import DoctorDocument
 from ragauge.report.inspect import InspectDocument
@@ -37,6 +44,7 @@ DOCUMENTS: dict[str, Any] = {
     "diagnose": DiagnoseDocument,
     "doctor": DoctorDocument,
     "explain": ExplainDocument,
+    "forecast": ForecastDocument,
     "golden-from-logs": CandidatesDocument,
     "golden-generate": GenerateDocument,
     "golden-label-chunks": LabelChunksDocument,
@@ -46,9 +54,14 @@ DOCUMENTS: dict[str, Any] = {
     "inspect": InspectDocument,
     "judge-bench": BenchDocument,
     "judge-check": CheckDocument,
+    "monitor-accept": AcceptDocument,
     "monitor-compact": CompactDocument,
     "monitor-ingest": IngestDocument,
+    "monitor-judge": JudgeDocument,
+    "monitor-outcomes": OutcomesDocument,
     "monitor-prune": PruneDocument,
+    "monitor-rows": SampledRows,
+    "monitor-sample": SampleDocument,
     "rank": RankDocument,
     "review-add": AddDocument,
     "review-label": LabelDocument,
@@ -56,6 +69,7 @@ DOCUMENTS: dict[str, Any] = {
     "show-list": RunsDocument,
     "show-row": RowsDocument,
     "show-steps": StepsDocument,
+    "track": TrackDocument,
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.cli.documents import said
 
+from ragauge.testing import FakeLLMServer
+
 TEXT = "The cache stores up to 512 MB by default. Entries expire after 30 minutes."
 
 
@@ -57,3 +59,18 @@ def test_a_set_of_which_nothing_could_be_judged_has_every_key(
     found = said(capsys, "judge-bench", "judge", "bench", labelled)
     assert (found.sets["mine"].n, found.sets["mine"].balanced_accuracy, found.sets["mine"].kappa) == (0, None, None)
     assert found.sets["mine"].unscored == {"judge_unsupported": 4}
+
+
+def test_a_dry_run_is_printed_as_the_schema_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = [{"id": f"q{n}", "question": "How large?", "answer": TEXT, "contexts": [TEXT]} for n in range(3)]
+    Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    with FakeLLMServer() as server:
+        judge = f"compatible:any@{server.openai_url}"
+        args = ("score", "answers.jsonl", "--judge", judge, "--metrics", "faithfulness,correctness", "--dry-run")
+        found = said(capsys, "forecast", *args).forecast
+    assert found.n_samples == 3
+    assert found.total.calls == found.metrics["faithfulness"].calls > 0
+    assert set(found.not_computed) == {"correctness"}

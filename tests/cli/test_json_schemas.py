@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from pydantic import TypeAdapter
 from tests.cli.documents import DOCUMENTS, said
 
-from ragauge.cli.main import main
+from ragauge.cli.main import VERBS, main
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 STEPS = [
@@ -24,10 +27,29 @@ ROWS = [
 ]  # fmt: skip
 
 
+def verbs_with_json() -> Iterator[str]:
+    """Every verb that takes --json, with its group before it."""
+    for verb, (module, _) in VERBS.items():
+        command = importlib.import_module(module).command
+        parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        for name, part in parts:
+            if any("--json" in parameter.opts for parameter in part.params):
+                yield f"{verb} {name}".strip()
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_schema_in_the_documentation_is_the_models(name: str) -> None:
     written = json.loads((REFERENCE / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
     assert written == json.loads(json.dumps(TypeAdapter(DOCUMENTS[name]).json_schema(mode="serialization")))
+
+
+def test_the_documentation_names_every_schema_and_every_verb_that_prints_json() -> None:
+    text = (REFERENCE / "json.md").read_text(encoding="utf-8")
+    for schema in (REFERENCE / "schemas").glob("*.schema.json"):
+        assert f"schemas/{schema.name}" in text
+    verbs = list(verbs_with_json())
+    assert {"show", "golden promote", "monitor rows"} <= set(verbs)
+    assert [verb for verb in verbs if f"`{verb}`" not in text] == []
 
 
 @pytest.fixture
