@@ -28,6 +28,7 @@ from ragauge.monitor.sampling import SampleDocument
 from ragauge.outlets.mlflow import TrackDocument
 from ragauge.report.diagnosis import DiagnoseDocument
 from ragauge.report.doctor import DoctorDocument
+from ragauge.report.document import RunDocument
 from ragauge.report.inspect import InspectDocument
 from ragauge.report.judge import BenchDocument, CheckDocument
 from ragauge.report.listing import RunsDocument
@@ -66,6 +67,7 @@ DOCUMENTS: dict[str, Any] = {
     "review-add": AddDocument,
     "review-label": LabelDocument,
     "review-next": NextDocument,
+    "run": RunDocument,
     "show-list": RunsDocument,
     "show-row": RowsDocument,
     "show-steps": StepsDocument,

@@ -52,6 +52,12 @@ def test_runs_are_read_again_as_the_schemas_say(two_runs: list[str], capsys: pyt
     first, second = two_runs
     listed = said(capsys, "show-list", "show", "--list").runs
     assert [one.n_rows for one in listed] == [3, 3]
+    whole = said(capsys, "run", "show", "--rows")
+    assert [one.id for one in whole.rows] == ["port", "far", "tea"]
+    assert whole.totals.n_rows == 3
+    assert whole.summary["keyword_hits"].n == whole.summary["keyword_hits"].n_asked == 3
+    assert whole.diagnosis[0].rule
+    assert said(capsys, "run", "run", "--quiet", "--name", "third", "--out", "elsewhere").manifest.command == "run"
     (row,) = said(capsys, "show-row", "show", "--row", "port").rows
     assert isinstance(row.metrics["keyword_hits"], RowScore)
     assert {type(one) for one in row.metrics.values()} <= {RowScore, RowUnscored}
