@@ -11,6 +11,7 @@ from ragauge.analysis.baseline import BaselineDocument
 from ragauge.analysis.steps import StepsDocument
 from ragauge.cli.main import main
 from ragauge.core.forecast import ForecastDocument
+from ragauge.dataset.complaints import ValidateDocument
 from ragauge.dataset.documents import CandidatesDocument, GenerateDocument, LabelChunksDocument, PromoteDocument
 from ragauge.dataset.importing import ImportDocument
 from ragauge.diagnose.history import History
@@ -26,9 +27,12 @@ from ragauge.monitor.documents import (
 from ragauge.monitor.report import SampledRows
 from ragauge.monitor.sampling import SampleDocument
 from ragauge.outlets.mlflow import TrackDocument
+from ragauge.report.calibrate import CalibrateDocument
+from ragauge.report.compare import CompareDocument
 from ragauge.report.diagnosis import DiagnoseDocument
 from ragauge.report.doctor import DoctorDocument
 from ragauge.report.document import RunDocument
+from ragauge.report.gate import GateDocument
 from ragauge.report.inspect import InspectDocument
 from ragauge.report.judge import BenchDocument, CheckDocument
 from ragauge.report.listing import RunsDocument
@@ -36,20 +40,25 @@ from ragauge.report.ranking import RankDocument
 from ragauge.report.row_document import RowsDocument
 from ragauge.report.worked import ExplainDocument
 from ragauge.review.documents import AddDocument, DrawnDocument, LabelDocument, NextDocument
+from ragauge.review.stats import Stats
 
 #: The name of a schema in docs/reference/schemas → the model (or the union of models) that it is made from.
 DOCUMENTS: dict[str, Any] = {
     "ask": AskDocument,
     "baseline": BaselineDocument,
+    "calibrate": CalibrateDocument,
     "calibrate-next": DrawnDocument,
+    "compare": CompareDocument,
     "diagnose": DiagnoseDocument,
     "doctor": DoctorDocument,
     "explain": ExplainDocument,
     "forecast": ForecastDocument,
+    "gate": GateDocument,
     "golden-from-logs": CandidatesDocument,
     "golden-generate": GenerateDocument,
     "golden-label-chunks": LabelChunksDocument,
     "golden-promote": PromoteDocument,
+    "golden-validate": ValidateDocument,
     "history": History,
     "import": ImportDocument,
     "inspect": InspectDocument,
@@ -67,6 +76,7 @@ DOCUMENTS: dict[str, Any] = {
     "review-add": AddDocument,
     "review-label": LabelDocument,
     "review-next": NextDocument,
+    "review-stats": Stats,
     "run": RunDocument,
     "show-list": RunsDocument,
     "show-row": RowsDocument,

@@ -54,7 +54,7 @@ def validate(
     index = index_of(corpus, config, needed=False)
     found = validate_golden(file, index, field_map=_mapping(mapping), encode=_encode(file) if meaning else None)
     if as_json:
-        emit_json(report.document(found))
+        emit_json(report.document(found).model_dump(mode="json"))
     else:
         stdout_console().print(report.terminal(found))
     return int(bool(found.n_errors or (strict and found.n_warnings)))
