@@ -27,6 +27,7 @@ from ragauge.monitor.documents import (
 from ragauge.monitor.report import SampledRows
 from ragauge.monitor.sampling import SampleDocument
 from ragauge.outlets.mlflow import TrackDocument
+from ragauge.outlets.tell import PreviewDocument
 from ragauge.report.calibrate import CalibrateDocument
 from ragauge.report.compare import CompareDocument
 from ragauge.report.diagnosis import DiagnoseDocument
@@ -73,6 +74,7 @@ DOCUMENTS: dict[str, Any] = {
     "monitor-rows": SampledRows,
     "monitor-sample": SampleDocument,
     "rank": RankDocument,
+    "report-notify": PreviewDocument,
     "review-add": AddDocument,
     "review-label": LabelDocument,
     "review-next": NextDocument,
