@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
+from pydantic import TypeAdapter
+from tests.cli.documents import DOCUMENTS, said
 
-from ragauge.analysis.steps import StepsDocument
-from ragauge.cli.main import main
-from ragauge.core.model import Model
-from ragauge.dataset.importing import ImportDocument
-from ragauge.engine.ask import AskDocument
-from ragauge.monitor.documents import CompactDocument, IngestDocument, PruneDocument
+from ragauge.cli.main import VERBS, main
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
-DOCUMENTS: dict[str, type[Model]] = {
-    "ask": AskDocument,
-    "import": ImportDocument,
-    "monitor-compact": CompactDocument,
-    "monitor-ingest": IngestDocument,
-    "monitor-prune": PruneDocument,
-    "show-steps": StepsDocument,
-}
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 STEPS = [
     {"name": "rewrite", "query": "depth?", "chunks": [{"id": "c2", "text": "b", "rank": 1}]},
     {"name": "search", "chunks": [{"id": "c1", "text": "a", "rank": 1}]},
@@ -35,11 +27,29 @@ ROWS = [
 ]  # fmt: skip
 
 
+def verbs_with_json() -> Iterator[str]:
+    """Every verb that takes --json, with its group before it."""
+    for verb, (module, _) in VERBS.items():
+        command = importlib.import_module(module).command
+        parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        for name, part in parts:
+            if any("--json" in parameter.opts for parameter in part.params):
+                yield f"{verb} {name}".strip()
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_schema_in_the_documentation_is_the_models(name: str) -> None:
-    written = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    assert written == json.loads(json.dumps(DOCUMENTS[name].model_json_schema(mode="serialization")))
-    assert f"schemas/{name}.schema.json" in (SCHEMAS.parent / "json.md").read_text(encoding="utf-8")
+    written = json.loads((REFERENCE / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert written == json.loads(json.dumps(TypeAdapter(DOCUMENTS[name]).json_schema(mode="serialization")))
+
+
+def test_the_documentation_names_every_schema_and_every_verb_that_prints_json() -> None:
+    text = (REFERENCE / "json.md").read_text(encoding="utf-8")
+    for schema in (REFERENCE / "schemas").glob("*.schema.json"):
+        assert f"schemas/{schema.name}" in text
+    verbs = list(verbs_with_json())
+    assert {"show", "golden promote", "monitor rows"} <= set(verbs)
+    assert [verb for verb in verbs if f"`{verb}`" not in text] == []
 
 
 @pytest.fixture
@@ -54,31 +64,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_printed_fits_its_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def said(name: str, *args: str, code: int = 0) -> Model:
-        with pytest.raises(SystemExit) as ended:
-            main([*args, "--json"])
-        assert int(ended.value.code or 0) == code
-        return DOCUMENTS[name].model_validate_json(capsys.readouterr().out)
-
-    asked = said("ask", "ask")
-    assert isinstance(asked, AskDocument)
-    assert asked.response is not None
-    assert said("ask", "ask", "Something else?", code=3)
-    imported = said("import", "import", "answers.jsonl", "--out", "ours.jsonl")
-    assert isinstance(imported, ImportDocument)
-    assert imported.n == 3
-    taken = said("monitor-ingest", "monitor", "ingest", "log.jsonl", "--log", "production", code=2)
-    assert isinstance(taken, IngestDocument)
+    assert said(capsys, "ask", "ask").response is not None
+    assert said(capsys, "ask", "ask", "Something else?", code=3).error
+    assert said(capsys, "import", "import", "answers.jsonl", "--out", "ours.jsonl").n == 3
+    taken = said(capsys, "monitor-ingest", "monitor", "ingest", "log.jsonl", "--log", "production", code=2)
     assert (taken.taken, taken.n_rejected, taken.rejected[0].line) == (1, 1, 2)
-    compacted = said("monitor-compact", "monitor", "compact", "--log", "production")
-    assert isinstance(compacted, CompactDocument)
-    assert compacted.rows == 1
-    pruned = said("monitor-prune", "monitor", "prune", "--log", "production", "--keep-days", "1")
-    assert isinstance(pruned, PruneDocument)
+    assert said(capsys, "monitor-compact", "monitor", "compact", "--log", "production").rows == 1
+    pruned = said(capsys, "monitor-prune", "monitor", "prune", "--log", "production", "--keep-days", "1")
     assert len(pruned.deleted) == 1
     with pytest.raises(SystemExit):
         main(["score", "answers.jsonl", "--quiet"])
-    capsys.readouterr()
-    steps = said("show-steps", "show", "--steps")
-    assert isinstance(steps, StepsDocument)
+    steps = said(capsys, "show-steps", "show", "--steps")
     assert [one.name for one in steps.steps][:2] == ["rewrite", "search"]

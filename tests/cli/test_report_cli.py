@@ -14,6 +14,7 @@ from ragauge.analysis.thresholds import resolve_thresholds
 from ragauge.cli.report import command
 from ragauge.errors import SettingsError, UsageError
 from ragauge.outlets import slack
+from ragauge.outlets.tell import PreviewDocument
 from ragauge.store.rundir import RunDir
 from ragauge.testing.receiver import WebhookReceiver
 from ragauge.testing.runs import a_run
@@ -78,6 +79,7 @@ def test_a_dry_run_prints_the_message_and_sends_nothing(tmp_path: Path, receiver
     assert slack.checked(json.loads(done.stdout))["text"].startswith("🔴")
     file = settings(tmp_path, f"link: {LINK}")
     all_of_it = report(made, "--notify", "--config", str(file), "--dry-run", HOOK=receiver.url)
+    assert PreviewDocument.model_validate_json(all_of_it.stdout).channels[0].message
     document = json.loads(all_of_it.stdout)
     assert document["alert"]["links"] == [
         {"label": "Open report", "url": f"https://ci.example/{made.manifest.run}.html"}

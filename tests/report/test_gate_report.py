@@ -112,7 +112,7 @@ def test_what_could_not_be_judged_is_an_error_in_junit(tmp_path: Path) -> None:
 
 
 def test_json_has_the_shape_of_the_design(tmp_path: Path) -> None:
-    document = json.loads(json.dumps(report.document(judged(tmp_path))))
+    document = json.loads(report.document(judged(tmp_path), tmp_path).model_dump_json())
     assert document["verdict"] == "fail"
     for one in document["checks"]:
         assert {"name", "kind", "limit", "observed", "low", "high", "verdict", "n_needed"} <= set(one)

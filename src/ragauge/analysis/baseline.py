@@ -49,6 +49,18 @@ class Baseline(Model):
         return {item: entry.values[key] for item, entry in self.items.items() if key in entry.values}
 
 
+class BaselineDocument(Model):
+    """What `ragauge baseline --json` prints; the schema in the documentation is this one.
+
+    `baseline`: the file that was written; `run`: the name of the run it is from; `metrics`: the keys that it holds.
+    """
+
+    baseline: str
+    run: str
+    n_questions: int
+    metrics: tuple[str, ...]
+
+
 def make_baseline(manifest: Manifest, records: Iterable[Record], metrics: Iterable[str] = ()) -> Baseline:
     """The baseline that a run would be; `metrics`: only these keys (default all)."""
     return from_table(tabulate(manifest, records), metrics)

@@ -27,7 +27,7 @@ def command(run: str | None, out: Path, base: Path, metrics: tuple[str, ...], fo
     A run that is not finished, or in which scores are missing through errors, is refused: a baseline is what later
     runs are held to.
     """
-    from ragauge.analysis.baseline import from_table, write_baseline
+    from ragauge.analysis.baseline import BaselineDocument, from_table, write_baseline
     from ragauge.analysis.columns import tabulate
     from ragauge.analysis.summarise import summarise_table
     from ragauge.errors import RunError, UnknownName
@@ -49,9 +49,10 @@ def command(run: str | None, out: Path, base: Path, metrics: tuple[str, ...], fo
         )
     write_baseline(out, from_table(table, metrics))
     if as_json:
-        emit_json(
-            {"baseline": str(out), "run": opened.manifest.run, "n_questions": len(table.ids), "metrics": list(kept)}
+        made = BaselineDocument(
+            baseline=str(out), run=opened.manifest.run, n_questions=len(table.ids), metrics=tuple(kept)
         )
+        emit_json(made.model_dump(mode="json"))
     else:
         click.echo(f"{out}: {len(table.ids)} questions, {len(kept)} metrics, from {opened.manifest.run}")
     return 0

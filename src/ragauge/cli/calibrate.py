@@ -119,6 +119,7 @@ def _limits(pairs: tuple[str, ...]) -> dict[str, float]:
 def _next(run: Any, options: dict[str, Any]) -> int:
     from ragauge.errors import SettingsError
     from ragauge.review.calibrating import draw, judged_metrics
+    from ragauge.review.documents import DrawnDocument
     from ragauge.review.labels import write_sheet
     from ragauge.review.sources import drawn_candidates, sheet_items
 
@@ -133,7 +134,8 @@ def _next(run: Any, options: dict[str, Any]) -> int:
     if options["sheet"] is not None:
         write_sheet(options["sheet"], sheet_items(candidates))
     if options["as_json"]:
-        emit_json({"run": str(run.path), "metric": metric, "next": [one.model_dump(mode="json") for one in drawn]})
+        document = DrawnDocument(run=str(run.path), metric=metric, next=tuple(drawn))
+        emit_json(document.model_dump(mode="json"))
         return 0
     for one, candidate in zip(drawn, candidates, strict=True):
         place = one.item + (f" #{one.repeat}" if one.repeat else "") + (f" · {one.target}" if one.target else "")

@@ -59,7 +59,7 @@ def command(run: str | None, base: Path, as_json: bool, **flags: Any) -> int:
 
         moved = drift(opened.records(), find_run(flags["against"], base).records())
     if as_json:
-        emit_json(report.document(opened.path, found, findings, clusters, scores, moved))
+        emit_json(report.document(opened.path, found, findings, clusters, scores, moved).model_dump(mode="json"))
         return 0
     from ragauge.report.distributions import drift_line
     from ragauge.report.distributions import terminal as show_scores

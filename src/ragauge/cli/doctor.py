@@ -9,11 +9,14 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ragauge.cli.common import emit_json, json_option
+
+if TYPE_CHECKING:
+    from ragauge.report.doctor import Check, State
 
 #: Extra → the modules that it brings, and what it is for.
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -37,30 +40,34 @@ VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY", "AZU
 @json_option
 def command(as_json: bool) -> int:
     """Check this installation. Exits with 2 when the core does not work."""
+    from ragauge.report.doctor import DoctorDocument
+
     checks = [_core(), *(_extra(name) for name in EXTRAS), *_works(), _space(), _keys()]
-    failed = [check for check in checks if check["state"] == "broken"]
+    failed = [check for check in checks if check.state == "broken"]
     if as_json:
-        emit_json({"ok": not failed, "checks": checks})
+        emit_json(DoctorDocument(ok=not failed, checks=tuple(checks)).model_dump(mode="json"))
     else:
         marks = {"ok": "✓", "missing": "·", "broken": "✗", "info": " "}
         for check in checks:
-            click.echo(f"{marks[check['state']]} {check['name']:<24}{check['detail']}")
-            if check.get("hint"):
-                click.echo(f"  {'':<24}{check['hint']}")
+            click.echo(f"{marks[check.state]} {check.name:<24}{check.detail}")
+            if check.hint:
+                click.echo(f"  {'':<24}{check.hint}")
     return 2 if failed else 0
 
 
-def _check(name: str, state: str, detail: str, hint: str = "") -> dict[str, Any]:
-    return {"name": name, "state": state, "detail": detail, "hint": hint}
+def _check(name: str, state: State, detail: str, hint: str = "") -> Check:
+    from ragauge.report.doctor import Check
+
+    return Check(name=name, state=state, detail=detail, hint=hint)
 
 
-def _core() -> dict[str, Any]:
+def _core() -> Check:
     from ragauge._version import __version__
 
     return _check("ragauge", "ok", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
 
 
-def _extra(name: str) -> dict[str, Any]:
+def _extra(name: str) -> Check:
     modules, what = EXTRAS[name]
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
@@ -76,7 +83,7 @@ def _version(module: str) -> str:
         return "?"
 
 
-def _works() -> list[dict[str, Any]]:
+def _works() -> list[Check]:
     return [
         _tried("embedder", _embed),
         _tried("embedded judge", _judge),
@@ -84,7 +91,7 @@ def _works() -> list[dict[str, Any]]:
     ]
 
 
-def _tried(name: str, attempt: Callable[[], str]) -> dict[str, Any]:
+def _tried(name: str, attempt: Callable[[], str]) -> Check:
     try:
         return _check(name, "ok", attempt())
     except Exception as error:
@@ -116,9 +123,9 @@ def _metrics() -> str:
     return f"{len(found)} installed"
 
 
-def _space() -> dict[str, Any]:
+def _space() -> Check:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
-    state = "ok" if free > 1 else "broken"
+    state: State = "ok" if free > 1 else "broken"
     writable = os.access(Path.cwd(), os.W_OK)
     return _check(
         "this folder",
@@ -128,6 +135,6 @@ def _space() -> dict[str, Any]:
     )
 
 
-def _keys() -> dict[str, Any]:
+def _keys() -> Check:
     found = [name for name in VARIABLES if os.environ.get(name)]
     return _check("model keys", "info", ", ".join(f"{name} is set" for name in found) or "none set (none is needed)")

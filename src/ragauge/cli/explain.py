@@ -39,8 +39,11 @@ def command(metrics: tuple[str, ...], retrieved: str | None, relevant: str | Non
     case = _case(retrieved, relevant)
     found = [_explain(metric, case, gain) for metric in metrics]
     if as_json:
-        documents = [explanation.to_dict() for explanation in found]
-        emit_json(documents[0] if len(documents) == 1 else {"metrics": documents})
+        from ragauge.report.worked import ExplainedMetrics
+
+        documents = tuple(explanation.document() for explanation in found)
+        made = documents[0] if len(documents) == 1 else ExplainedMetrics(metrics=documents)
+        emit_json(made.model_dump(mode="json"))
         return 0
     for place, explanation in enumerate(found):
         if place:
@@ -214,7 +217,10 @@ def _list(as_json: bool) -> int:
 
     cards = [(name, load("metrics", name).info) for name in names("metrics")]
     if as_json:
-        emit_json({"metrics": [{"metric": name, **info.model_dump(mode="json")} for name, info in cards]})
+        from ragauge.report.worked import MetricCard, MetricList
+
+        made = MetricList(metrics=tuple(MetricCard(metric=name, **dict(info)) for name, info in cards))
+        emit_json(made.model_dump(mode="json"))
         return 0
     from rich.table import Table
     from rich.text import Text

@@ -68,7 +68,7 @@ def command(run: str | None, base: Path, as_json: bool, **flags: Any) -> int:
     if flags["markdown"] is not None:
         _write(flags["markdown"], lambda: report.as_markdown(result))
     if as_json:
-        emit_json({"run_path": str(opened.path), **report.document(result)})
+        emit_json(report.document(result, opened.path).model_dump(mode="json"))
     else:
         from ragauge.report.terminal import stdout_console
 

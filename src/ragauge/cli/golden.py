@@ -54,7 +54,7 @@ def validate(
     index = index_of(corpus, config, needed=False)
     found = validate_golden(file, index, field_map=_mapping(mapping), encode=_encode(file) if meaning else None)
     if as_json:
-        emit_json(report.document(found))
+        emit_json(report.document(found).model_dump(mode="json"))
     else:
         stdout_console().print(report.terminal(found))
     return int(bool(found.n_errors or (strict and found.n_warnings)))
@@ -75,6 +75,7 @@ def generate(n: int, model: str, target: Path, **options: Any) -> int:
     """Have N questions written by a language model, and add those that stand up to TO. None of them is verified."""
     import asyncio
 
+    from ragauge.dataset.documents import GenerateDocument
     from ragauge.dataset.generate import Generator
     from ragauge.dataset.golden import load_golden
     from ragauge.dataset.promote import promote
@@ -107,14 +108,9 @@ def generate(n: int, model: str, target: Path, **options: Any) -> int:
     done = promote(made.items, target) if made.items else None
     dropped = dict(made.dropped.most_common())
     if options["as_json"]:
-        emit_json(
-            {
-                "golden": str(target),
-                "added": list(done.added) if done else [],
-                "n_asked": made.n_asked,
-                "dropped": dropped,
-            }
-        )
+        added = done.added if done else ()
+        document = GenerateDocument(golden=str(target), added=added, n_asked=made.n_asked, dropped=dropped)
+        emit_json(document.model_dump(mode="json"))
         return 0
     click.echo(
         f"{len(done.added) if done else 0} questions added to {target}, none of them verified; {made.n_asked} asked for"
@@ -153,6 +149,8 @@ def _writer(model: str, cache: Any, seed: int) -> Any:
 @json_option
 def from_logs(file: Path, where: str, **options: Any) -> int:
     """Put questions from a production log into the review queue: what went badly, and a random share."""
+    from ragauge.dataset.documents import CandidatesDocument
+    from ragauge.dataset.from_logs import Why
     from ragauge.dataset.from_logs import from_logs as choose
     from ragauge.dataset.golden import load_golden
     from ragauge.dataset.recorded import read_samples
@@ -168,12 +166,13 @@ def from_logs(file: Path, where: str, **options: Any) -> int:
         seed=options["seed"],
         encode=_encoder() if options["diverse"] else None,
     )
-    counts: dict[str, int] = {}
+    counts: dict[Why, int] = {}
     for one in found:
         counts[one.why] = counts.get(one.why, 0) + 1
     place, n_new = put_candidates(found, file, where, options["target"])
     if options["as_json"]:
-        emit_json({"log": str(file), "to": place, "added": n_new, "reasons": counts})
+        document = CandidatesDocument(log=str(file), to=place, added=n_new, reasons=counts)
+        emit_json(document.model_dump(mode="json"))
     else:
         said = ", ".join(f"{n} {why.replace('_', ' ')}" for why, n in counts.items()) or "nothing worth a look"
         click.echo(f"{n_new} questions added to {place} ({said})")
@@ -221,6 +220,7 @@ def put_candidates(found: Any, log: Path, where: str, target: Path | None) -> tu
 @json_option
 def promote_(target: Path, source: Path | None, replace: bool, where: str, as_json: bool) -> int:
     """Add what reviewers promoted to the golden file TARGET, verified, with what they changed."""
+    from ragauge.dataset.documents import PromoteDocument
     from ragauge.dataset.golden import load_golden
     from ragauge.dataset.promote import promote
     from ragauge.review import open_queue
@@ -233,14 +233,8 @@ def promote_(target: Path, source: Path | None, replace: bool, where: str, as_js
             items = promoted(queue.labels(), list(queue.items()))
     done = promote(items, target, replace=replace)
     if as_json:
-        emit_json(
-            {
-                "golden": str(target),
-                "added": list(done.added),
-                "replaced": list(done.replaced),
-                "repeated": done.repeated,
-            }
-        )
+        document = PromoteDocument(golden=str(target), added=done.added, replaced=done.replaced, repeated=done.repeated)
+        emit_json(document.model_dump(mode="json"))
         return 0
     click.echo(f"{len(done.added)} added to {target}, {len(done.replaced)} replaced")
     for name, other in done.repeated.items():
@@ -262,6 +256,7 @@ def promote_(target: Path, source: Path | None, replace: bool, where: str, as_js
 @json_option
 def label_chunks(file: Path, target: Path | None, unsure: bool, **options: Any) -> int:
     """Propose which chunks hold the answers of items that name only documents, with evidence."""
+    from ragauge.dataset.documents import LabelChunksDocument
     from ragauge.dataset.golden import load_golden
     from ragauge.dataset.label_chunks import label_chunks as propose
     from ragauge.dataset.label_chunks import with_proposals
@@ -278,14 +273,13 @@ def label_chunks(file: Path, target: Path | None, unsure: bool, **options: Any) 
     if target is not None:
         save_golden(labelled, target)
     if options["as_json"]:
-        emit_json(
-            {
-                "proposals": [one.model_dump(mode="json") for one in found.proposals],
-                "unlabelled": [one.model_dump(mode="json") for one in found.unlabelled],
-                "retrieval": levels,
-                "written": str(target) if target else None,
-            }
+        document = LabelChunksDocument(
+            proposals=found.proposals,
+            unlabelled=found.unlabelled,
+            retrieval=levels,
+            written=str(target) if target else None,
         )
+        emit_json(document.model_dump(mode="json"))
     else:
         stdout_console().print(report.labelling(found, levels))
     return 0

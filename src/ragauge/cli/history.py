@@ -24,7 +24,6 @@ def command(runs: tuple[str, ...], base: Path, last: int, as_json: bool) -> int:
     from ragauge.analysis.summarise import summarise
     from ragauge.diagnose.history import history
     from ragauge.errors import StoreError
-    from ragauge.report import history as report
     from ragauge.store.rundir import find_run
 
     opened = [find_run(name, base) for name in runs] if runs else readable_runs(base)
@@ -33,8 +32,9 @@ def command(runs: tuple[str, ...], base: Path, last: int, as_json: bool) -> int:
     opened = sorted(opened, key=lambda one: (one.manifest.created, one.manifest.run))[-last:]
     found = history([(one.manifest, summarise(one.manifest, one.records())) for one in opened])
     if as_json:
-        emit_json(report.document(found))
+        emit_json(found.model_dump(mode="json"))
     else:
+        from ragauge.report import history as report
         from ragauge.report.terminal import stdout_console
 
         stdout_console().print(report.terminal(found))

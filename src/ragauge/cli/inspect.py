@@ -50,7 +50,7 @@ def command(question: str | None, as_json: bool, **flags: Any) -> int:
     found = run_blocking(inspect_question(make_system(settings), asked, gold=flags["gold"], item=own))
     result = read(found)
     if as_json:
-        emit_json(report.document(found, result))
+        emit_json(report.document(found, result).model_dump(mode="json"))
     else:
         from ragauge.report.terminal import stdout_console
 

@@ -47,12 +47,11 @@ def check(as_json: bool, **options: Any) -> int:
 
     judge = _judge(options)
     found = asyncio.run(self_check(judge))
-    results = [one.model_dump(mode="json") for one in found.results]
-    name = _card(judge)["name"]
+    name = judge.info().name
     if as_json:
-        emit_json(report.check_document(name, results))
+        emit_json(report.check_document(name, found.results).model_dump(mode="json"))
     else:
-        stdout_console().print(report.check_terminal(name, results))
+        stdout_console().print(report.check_terminal(name, found.results))
     return 0 if found.passed else 1
 
 
@@ -78,10 +77,10 @@ def bench(data: Path, limit: int | None, tasks: tuple[str, ...], seed: int, as_j
             raise UnknownName("task", task, TASKS)
     sets = {name: rows for name, rows in read_labelled(data).items() if not tasks or rows[0].task in tasks}
     judge = _judge(options)
-    card = _card(judge)
+    card = judge.info()
     lines = asyncio.run(_lines(judge, sets, limit, seed, options["concurrency"]))
     if as_json:
-        emit_json(report.bench_document(card, lines))
+        emit_json(report.bench_document(card, lines).model_dump(mode="json"))
     else:
         stdout_console().print(report.bench_terminal(card, lines))
     return 0
@@ -124,11 +123,6 @@ def _judge(options: Mapping[str, Any]) -> Any:
     limits = {"max_usd": options["budget_usd"], "max_calls": options["budget_calls"]}
     budget = Budget(**limits) if any(limits.values()) else None
     return make_judge(options["judge"], cache=options["cache"], budget=budget)
-
-
-def _card(judge: Any) -> dict[str, Any]:
-    card: dict[str, Any] = judge.info().model_dump(mode="json")
-    return card
 
 
 def _trained_on(judge: Any) -> frozenset[str]:

@@ -77,11 +77,12 @@ def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
 def print_forecast(forecast: Any, *, as_json: bool) -> int:
     """The table of a dry run, or its JSON."""
     from ragauge.cli.common import emit_json
+    from ragauge.core.forecast import ForecastDocument
     from ragauge.report.forecast import forecast_report
     from ragauge.report.terminal import stdout_console
 
     if as_json:
-        emit_json({"forecast": forecast.document()})
+        emit_json(ForecastDocument(forecast=forecast.figures()).model_dump(mode="json"))
     else:
-        stdout_console().print(forecast_report(forecast.document()))
+        stdout_console().print(forecast_report(forecast.figures()))
     return 0

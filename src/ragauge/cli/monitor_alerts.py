@@ -120,6 +120,7 @@ def rules(file: Path | None, naive: bool) -> int:
 def accept(rule: str, series: str | None, since: str | None, **options: Any) -> int:
     """End an alert on purpose: from its first day on, what it shows is the new normal, and is learned anew."""
     from ragauge.errors import InputError
+    from ragauge.monitor.documents import AcceptDocument
     from ragauge.monitor.report import history_of, standing_of
 
     opened = open_monitored(options)
@@ -134,7 +135,7 @@ def accept(rule: str, series: str | None, since: str | None, **options: Any) -> 
     for key, day in accepted.items():
         opened.space.accept(key, day)
     if options["as_json"]:
-        emit_json({"accepted": accepted})
+        emit_json(AcceptDocument(accepted=accepted).model_dump(mode="json"))
     else:
         for key, day in accepted.items():
             click.echo(f"{key}: what is there from {day} on is the new normal; it is learned for some days")

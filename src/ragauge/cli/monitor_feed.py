@@ -33,7 +33,8 @@ def candidates(days: int, where: str, target: Path | None, **options: Any) -> in
     share of the rest, spread over what people ask.
     """
     from ragauge.cli.golden import put_candidates
-    from ragauge.dataset.from_logs import from_logs
+    from ragauge.dataset.documents import CandidatesDocument
+    from ragauge.dataset.from_logs import Why, from_logs
     from ragauge.embeddings.loading import load
     from ragauge.monitor.feed import logged_samples, low_scores
 
@@ -49,12 +50,13 @@ def candidates(days: int, where: str, target: Path | None, **options: Any) -> in
         seed=options["seed"],
         encode=load().encode,
     )
-    counts: dict[str, int] = {}
+    counts: dict[Why, int] = {}
     for one in found:
         counts[one.why] = counts.get(one.why, 0) + 1
     place, n_new = put_candidates(found, Path(opened.name), where, target)
     if options["as_json"]:
-        emit_json({"log": opened.name, "to": place, "added": n_new, "reasons": counts})
+        document = CandidatesDocument(log=opened.name, to=place, added=n_new, reasons=counts)
+        emit_json(document.model_dump(mode="json"))
     else:
         said = ", ".join(f"{n} {why.replace('_', ' ')}" for why, n in counts.items()) or "nothing worth a look"
         click.echo(f"{n_new} questions added to {place} ({said})")
@@ -69,6 +71,7 @@ def candidates(days: int, where: str, target: Path | None, **options: Any) -> in
 @json_option
 def outcomes(days: int, target: Path, thumbs: bool, **options: Any) -> int:
     """Write what came of each query, with its variant and judged scores: a table for `ragauge ab`."""
+    from ragauge.monitor.documents import OutcomesDocument
     from ragauge.monitor.feed import outcome_rows, write_outcomes
 
     opened = open_monitored(options)
@@ -76,7 +79,7 @@ def outcomes(days: int, target: Path, thumbs: bool, **options: Any) -> int:
                         project=opened.monitor.project)  # fmt: skip
     n, variants = write_outcomes(target, rows)
     if options["as_json"]:
-        emit_json({"table": str(target), "rows": n, "variants": variants})
+        emit_json(OutcomesDocument(table=str(target), rows=n, variants=variants).model_dump(mode="json"))
     else:
         said = ", ".join(f"{name} {count}" for name, count in sorted(variants.items())) or "no query has a variant"
         click.echo(f"{target}: {n} outcomes ({said}). Next: ragauge ab {target} --unit session")

@@ -44,6 +44,7 @@ def sample(day: str | None, days: int, n: int | None, share: float | None, **opt
     is there stays as it is.
     """
     from ragauge.errors import SettingsError
+    from ragauge.monitor.sampling import SampledDay, SampleDocument
     from ragauge.monitor.working import Plan, sample_day
 
     if n is not None and share is not None:
@@ -69,8 +70,8 @@ def sample(day: str | None, days: int, n: int | None, share: float | None, **opt
             for note in made.notes:
                 click.echo(f"  note: {note}")
     if options["as_json"]:
-        emit_json({"days": [made.model_dump(mode="json", exclude={"drawn"}) | {"n_drawn": len(made.drawn)}
-                            for made in drawn]})  # fmt: skip
+        document = SampleDocument(days=tuple(SampledDay.of_sample(made) for made in drawn))
+        emit_json(document.model_dump(mode="json"))
     elif not chosen:
         click.echo("No complete day has queries; `--day today` takes what there is.", err=True)
     return 0
@@ -114,6 +115,7 @@ def judge(day: str | None, days: int, **options: Any) -> int:
     from ragauge.engine.forecast import forecast_samples
     from ragauge.engine.run import run_blocking
     from ragauge.errors import InputError
+    from ragauge.monitor.documents import DayForecast, JudgedDay, JudgeDocument
     from ragauge.monitor.judged import METRICS, Samples, judge_day, missing
 
     file = options["config"] or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
@@ -125,7 +127,7 @@ def judge(day: str | None, days: int, **options: Any) -> int:
     samples = [found for name in chosen if (found := opened.space.sample(name)) is not None]
     if not samples:
         raise InputError("no day is sampled", found=str(opened.space.root), hint="First: ragauge monitor sample")
-    results = []
+    results: list[JudgedDay | DayForecast] = []
     for one in samples:
         made = api.make_options(
             settings, Path(), "score", "log", retry_errors=options["retry_errors"],
@@ -135,7 +137,8 @@ def judge(day: str | None, days: int, **options: Any) -> int:
             left = missing(opened.space, one)
             if left:
                 forecast = run_blocking(forecast_samples(Samples(opened.log, one), made))
-                results.append({"day": one.day, "left": left, "drawn": len(one.drawn), "forecast": forecast.document()})
+                figures = forecast.figures()
+                results.append(DayForecast(day=one.day, left=left, drawn=len(one.drawn), forecast=figures))
                 if not options["as_json"]:
                     click.echo(
                         f"{one.day}, {left} of {len(one.drawn)} not judged yet; all {len(one.drawn)} would cost:"
@@ -149,18 +152,19 @@ def judge(day: str | None, days: int, **options: Any) -> int:
             watcher.close()
         spent = next((r.progress.spent for r in runs if r.progress.spent is not None), None)
         left = missing(opened.space, one)
-        results.append({"day": one.day, "drawn": len(one.drawn), "left": left, "runs": [str(r.run.path) for r in runs]})
+        made_runs = tuple(str(r.run.path) for r in runs)
+        results.append(JudgedDay(day=one.day, drawn=len(one.drawn), left=left, runs=made_runs))
         if not options["as_json"]:
             click.echo(f"{one.day}: {len(one.drawn) - left} of {len(one.drawn)} judged" + ("" if runs else " already"))
         if spent is not None:
             click.echo(f"ended early: {spent}. The next call goes on from here.", err=True)
             if options["as_json"]:
-                emit_json({"days": results, "ended_early": spent})
+                emit_json(JudgeDocument(days=tuple(results), ended_early=spent).model_dump(mode="json"))
             return 3
     if options["dry_run"] and not results and not options["as_json"]:
         click.echo("Everything that is drawn is judged.")
     if options["as_json"]:
-        emit_json({"days": results, "ended_early": None})
+        emit_json(JudgeDocument(days=tuple(results), ended_early=None).model_dump(mode="json"))
     return 0
 
 
@@ -230,13 +234,13 @@ def _write_files(built: Any, name: str, html: Path | None, prometheus: Path | No
 @json_option
 def rows(day: str, limit: int, **options: Any) -> int:
     """Show a day's judged answers, those with the most low scores first."""
-    from ragauge.monitor.report import sampled_rows
+    from ragauge.monitor.report import SampledRows, sampled_rows
 
     opened = open_monitored(options)
     name = parse_day(day).isoformat()
     found = sampled_rows(opened.log, name, settings=opened.monitor, limit=limit, space=opened.space)
     if options["as_json"]:
-        emit_json({"day": name, "rows": [row.model_dump(mode="json") for row in found]})
+        emit_json(SampledRows(day=name, rows=tuple(found)).model_dump(mode="json"))
         return 0
     from ragauge.cli.common import printable
 

@@ -10,7 +10,6 @@ import click
 from ragauge.cli.common import emit_json, json_option
 
 if TYPE_CHECKING:
-    from ragauge.core.run import Estimate
     from ragauge.ranking import RankingResult
 
 DEFAULT_METRICS = "ndcg@10,recall@10,recall@100,precision@10,reciprocal_rank,average_precision"
@@ -96,8 +95,9 @@ def command(
         if not as_json:
             _say_what_is_odd(path, results[path], judgements)
     if as_json:
-        documents = {path: _document(result, per_question) for path, result in results.items()}
-        emit_json({"run": runs[0], **documents[runs[0]]} if len(runs) == 1 else {"runs": documents})
+        from ragauge.report.ranking import document
+
+        emit_json(document(results, per_question=per_question).model_dump(mode="json", exclude_unset=True))
     else:
         _print(results, per_question)
     return 0
@@ -110,20 +110,6 @@ def _check_names(qrels: str, runs: tuple[str, ...]) -> None:
         raise UsageError("the same run is given twice")
     if [qrels, *runs].count("-") > 1:
         raise UsageError("standard input can be only one of the files")
-
-
-def _estimates(result: RankingResult) -> dict[str, Estimate]:
-    from ragauge.stats.intervals import mean_interval
-
-    return {key: mean_interval(values) for key, values in result.values.items()}
-
-
-def _document(result: RankingResult, per_question: bool) -> dict[str, Any]:
-    document = result.to_dict(per_question=per_question)
-    document["intervals"] = {
-        key: estimate.model_dump(exclude={"value", "n"}) for key, estimate in _estimates(result).items()
-    }
-    return document
 
 
 def _say_what_is_odd(path: str, result: RankingResult, judged: Any) -> None:
@@ -145,6 +131,7 @@ def _print(results: dict[str, RankingResult], per_question: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ragauge.report.ranking import estimates as estimates_of
     from ragauge.report.terminal import stdout_console
     from ragauge.report.words import interval, number
     from ragauge.text.normalise import display
@@ -155,7 +142,7 @@ def _print(results: dict[str, RankingResult], per_question: bool) -> None:
     for path, result in results.items():
         table.add_column(Text(display(Path(path).name)), justify="right")
         table.add_column(f"95 % interval (n={result.n_questions})", justify="right", no_wrap=True)
-    estimates = {path: _estimates(result) for path, result in results.items()}
+    estimates = {path: estimates_of(result) for path, result in results.items()}
     for key in next(iter(results.values())).means:
         cells = [(number(found[key].value, 4), interval(found[key])) for found in estimates.values()]
         table.add_row(key, *(cell for pair in cells for cell in pair))

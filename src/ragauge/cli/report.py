@@ -177,7 +177,7 @@ def _tell(run: Any, how: Any, to: dict[str, Any], *, alone: bool) -> int:
 
     if to["dry_run"]:
         alert, found = how.preview(run, again=to["again"])
-        emit_json(document(alert, found) if to["notify"] else how.channels[0].render(alert))
+        emit_json(document(alert, found).model_dump(mode="json") if to["notify"] else how.channels[0].render(alert))
         return 0
     told = how.tell(run, again=to["again"])
     say(told)

@@ -48,6 +48,7 @@ def command() -> None:
 def add(run: str, where: str, **options: Any) -> int:
     """Put answers of RUN into the queue: a random control, thumbs down, disagreements, clusters, uncertain ones."""
     from ragauge.review import open_queue
+    from ragauge.review.documents import AddDocument
     from ragauge.store.rundir import find_run
 
     opened = find_run(run, options["base"])
@@ -58,7 +59,8 @@ def add(run: str, where: str, **options: Any) -> int:
         for one in chosen:
             counts[one.source] = counts.get(one.source, 0) + 1
         if options["as_json"]:
-            emit_json({"queue": queue.where, "run": str(opened.path), "added": n_new, "sources": counts})
+            document = AddDocument(queue=queue.where, run=str(opened.path), added=n_new, sources=counts)
+            emit_json(document.model_dump(mode="json"))
         else:
             sources = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
             click.echo(f"{n_new} added to {queue.where} ({sources}); {len(chosen) - n_new} were there already")
@@ -91,6 +93,7 @@ def next_(reviewer: str | None, budget: int, blind: bool, metric: str | None, wh
     from ragauge.report.review import item_report
     from ragauge.report.terminal import stdout_console
     from ragauge.review import open_queue
+    from ragauge.review.documents import HeldItem, NoItem, ShownItem
 
     name = _name(reviewer)
     with open_queue(where) as queue:
@@ -99,7 +102,7 @@ def next_(reviewer: str | None, budget: int, blind: bool, metric: str | None, wh
         if item is None:
             finished = bool(budget) and done >= budget
             if as_json:
-                emit_json({"item": None, "today": done, "budget_used": finished})
+                emit_json(NoItem(item=None, today=done, budget_used=finished).model_dump(mode="json"))
             else:
                 click.echo(
                     f"{done} reviewed today: that is enough (--budget 0 goes on)" if finished else "nothing left"
@@ -107,7 +110,8 @@ def next_(reviewer: str | None, budget: int, blind: bool, metric: str | None, wh
             return 0
         shown = item.shown(blind=blind)
         if as_json:
-            emit_json({"item": shown, "today": done, "lease_expires": item.lease_expires})
+            held = HeldItem(item=ShownItem.model_validate(shown), today=done, lease_expires=item.lease_expires)
+            emit_json(held.model_dump(mode="json"))
         else:
             stdout_console().print(item_report(shown, labelled=done, budget=budget or None))
     return 0
@@ -132,6 +136,7 @@ def label(label: str, item: str | None, reviewer: str | None, where: str, as_jso
     from ragauge.errors import UsageError
     from ragauge.report.review import lines_of
     from ragauge.review import open_queue
+    from ragauge.review.documents import LabelDocument
 
     name = _name(reviewer)
     with open_queue(where) as queue:
@@ -151,7 +156,8 @@ def label(label: str, item: str | None, reviewer: str | None, where: str, as_jso
         )
         verdict = target.payload.get("verdict")
         if as_json:
-            emit_json({"label": stored.label, "item": target.item, "id": target.id, "verdict": verdict})
+            document = LabelDocument(label=stored.label, item=target.item, id=target.id, verdict=verdict)
+            emit_json(document.model_dump(mode="json"))
         else:
             judged = (
                 f" The judge: {verdict.get('value', verdict.get('unscored'))}." if isinstance(verdict, dict) else ""

@@ -40,7 +40,7 @@ def carry_out(
 
 def print_run(run: Any, *, as_json: bool, rows: bool, after: Callable[[Any], None] | None = None) -> None:
     """The report on stdout (or one JSON document), the directory last on stderr."""
-    from ragauge.report.document import row_documents
+    from ragauge.report.row_document import row_documents
 
     note = _calibration(run)
     if as_json:

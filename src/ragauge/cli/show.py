@@ -41,7 +41,7 @@ def command(
 
 def _list(base: Path, as_json: bool) -> int:
     from ragauge.errors import StoreError
-    from ragauge.report.listing import listing, run_lines
+    from ragauge.report.listing import RunsDocument, listing, run_lines
     from ragauge.report.terminal import stdout_console
 
     runs = readable_runs(base)
@@ -49,7 +49,7 @@ def _list(base: Path, as_json: bool) -> int:
         raise StoreError(f"there are no runs in {base}", hint="Make one with `ragauge demo` or `ragauge run`.")
     lines = run_lines((run.path, run.manifest, run.saved_summary()) for run in runs)
     if as_json:
-        emit_json({"runs": lines})
+        emit_json(RunsDocument(runs=tuple(lines)).model_dump(mode="json"))
     else:
         stdout_console().print(listing(lines))
     return 0
@@ -58,8 +58,8 @@ def _list(base: Path, as_json: bool) -> int:
 def _row(opened: object, row_id: str, as_json: bool) -> int:
     from ragauge.api import Run
     from ragauge.errors import UnknownName
-    from ragauge.report.document import row_document
     from ragauge.report.row import row_report
+    from ragauge.report.row_document import rows_document
     from ragauge.report.terminal import stdout_console
 
     assert isinstance(opened, Run)
@@ -67,7 +67,7 @@ def _row(opened: object, row_id: str, as_json: bool) -> int:
     if not found:
         raise UnknownName("row in this run", row_id, (record.sample.item.id for record in opened.rows()))
     if as_json:
-        emit_json({"run": str(opened.path), "rows": [row_document(record) for record in found]})
+        emit_json(rows_document(opened.path, found))
     else:
         console = stdout_console()
         for record in found:

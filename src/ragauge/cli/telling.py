@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from ragauge.outlets.tell import PreviewDocument
 
 LEDGER = "alerts.sqlite"
 
@@ -79,12 +82,12 @@ def say(deliveries: Iterable[Any]) -> None:
         click.echo(printable(f"{one.channel}: {words.get(one.outcome, one.outcome)}{tries}{why}"), err=True)
 
 
-def document(alert: Any, deliveries: Sequence[Any]) -> dict[str, Any]:
+def document(alert: Any, deliveries: Sequence[Any]) -> PreviewDocument:
     """What a dry run prints: the alert, and for each channel what would happen and the message."""
-    return {
-        "alert": alert.model_dump(mode="json"),
-        "channels": [
-            {"channel": one.channel, "outcome": one.outcome, "why": one.why, "message": one.message}
-            for one in deliveries
-        ],
-    }
+    from ragauge.outlets.tell import PreviewDocument, PreviewedChannel
+
+    channels = tuple(
+        PreviewedChannel(channel=one.channel, outcome=one.outcome, why=one.why, message=one.message)
+        for one in deliveries
+    )
+    return PreviewDocument(alert=alert, channels=channels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,9 @@ def command(runs: tuple[str, ...], base: Path, everything: bool, quiet: bool, as
         if not as_json:
             say(told)
     if as_json:
-        emit_json({"tracked": [dataclasses.asdict(one) for one in found]})
+        from ragauge.outlets.mlflow import TrackDocument
+
+        emit_json(TrackDocument(tracked=tuple(found)).model_dump(mode="json"))
     return 3 if any(one.outcome == "failed" for one in found) else 0
 
 

@@ -46,8 +46,8 @@ class Power(Model):
     half_width_90: float
 
 
-class GoldenReport(Model):
-    """Everything that `golden validate` says."""
+class GoldenFindings(Model):
+    """What was found in a golden set: its items, what it can tell, and every complaint with its place."""
 
     name: str
     file: str | None
@@ -59,6 +59,17 @@ class GoldenReport(Model):
     power: Power | None
     complaints: tuple[Complaint, ...]
     notes: tuple[str, ...] = ()
+
+
+class ValidateDocument(GoldenFindings):
+    """What `ragauge golden validate --json` prints; the schema in the documentation is this one."""
+
+    n_errors: int
+    n_warnings: int
+
+
+class GoldenReport(GoldenFindings):
+    """Everything that `golden validate` says."""
 
     @property
     def n_errors(self) -> int:

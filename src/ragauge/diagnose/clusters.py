@@ -33,6 +33,7 @@ class Cluster(Model):
     """`name` from its distinctive terms; `representatives` nearest to its centre first; `members` by distance too.
 
     `causes`: root causes in it. `status` against another run: new, grown, shrunk, same; "" when there is none.
+    `centroid` is what runs are compared by; it is not written out.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Cluster(Model):
     representatives: tuple[str, ...]
     members: tuple[str, ...]
     causes: dict[str, int] = Field(default_factory=dict)
-    centroid: tuple[float, ...] = ()
+    centroid: tuple[float, ...] = Field(default=(), exclude=True)
     status: Literal["", "new", "grown", "shrunk", "same", "gone"] = ""
     before: int | None = None
 

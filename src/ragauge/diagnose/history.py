@@ -49,7 +49,7 @@ class Bottleneck(Model):
 
 
 class History(Model):
-    """All runs that were given, oldest first."""
+    """All runs that were given, oldest first. What `ragauge history --json` prints."""
 
     runs: tuple[str, ...]
     trends: tuple[Trend, ...]

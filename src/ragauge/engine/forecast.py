@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragauge.core.forecast import ForecastFigures
 from ragauge.core.sample import GoldenItem, Response, RetrievedChunk, RetrievedContext, Sample, Usage
 from ragauge.core.system import Closes, HasCorpus, System, repeating
 from ragauge.dataset.evidence import CorpusIndex, resolve_labels
@@ -45,17 +46,12 @@ class Forecast:
         """All of it."""
         return sum(self.metrics.values(), self.system + self.index)
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "n_samples": self.n_samples,
-            "total": self.total.model_dump(mode="json"),
-            "metrics": {key: usage.model_dump(mode="json") for key, usage in self.metrics.items()},
-            "system": self.system.model_dump(mode="json"),
-            "index": self.index.model_dump(mode="json"),
-            "not_computed": self.skipped,
-            "notes": self.notes,
-        }
+    def figures(self) -> ForecastFigures:
+        """As it is printed."""
+        return ForecastFigures(
+            n_samples=self.n_samples, total=self.total, metrics=self.metrics, system=self.system, index=self.index,
+            not_computed=self.skipped, notes=tuple(self.notes),
+        )  # fmt: skip
 
 
 async def forecast_run(golden: GoldenSet, options: Options) -> Forecast:

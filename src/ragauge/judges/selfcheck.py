@@ -7,21 +7,12 @@ from collections.abc import Callable, Sequence
 from ragauge.core.judge import Judge
 from ragauge.core.model import Model
 from ragauge.core.sample import RetrievedChunk
+from ragauge.core.selfcheck import CaseResult
 from ragauge.core.tasks import ABSTENTION, CITATION_SUPPORT, SPLIT_CLAIMS, SUPPORT
 from ragauge.core.verdict import Claim
 from ragauge.errors import JudgeUnsupported, SampleError
 from ragauge.judges.selfcheck_cases import CASES, Case
 from ragauge.text.citations import parse_citations
-
-
-class CaseResult(Model):
-    """One case: what was expected, what the judge said. `passed` None: the judge cannot do this task."""
-
-    name: str
-    kind: str
-    passed: bool | None
-    expected: str
-    got: str
 
 
 class SelfCheckReport(Model):

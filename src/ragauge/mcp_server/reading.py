@@ -81,7 +81,7 @@ class Reading:
 
     def row(self, item: str, run: str | None) -> Answer:
         """One question of a run: answer, chunks, every score with its verdicts."""
-        from ragauge.report.document import row_document
+        from ragauge.report.row_document import row_document
         from ragauge.store.rundir import find_run
 
         opened = find_run(run, self.base)

@@ -112,6 +112,13 @@ class SampledRow(Model):
     low: tuple[str, ...] = ()
 
 
+class SampledRows(Model):
+    """What `ragauge monitor rows --json` prints: a day's judged answers, worst first."""
+
+    day: str
+    rows: tuple[SampledRow, ...]
+
+
 def open_anything(log: str | Path | QueryLog) -> tuple[QueryLog, str]:
     """The log, opened where a path or URL was given, and what it is called."""
     if isinstance(log, str | Path):

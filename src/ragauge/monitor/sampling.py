@@ -71,6 +71,24 @@ class DaySample(Model):
         return [one for one in self.drawn if one.id in wanted]
 
 
+class SampledDay(DaySample):
+    """A day's draw as it is printed: `n_drawn` instead of what was drawn."""
+
+    drawn: tuple[Drawn, ...] = Field(default=(), exclude=True)
+    n_drawn: int
+
+    @classmethod
+    def of_sample(cls, sample: DaySample) -> SampledDay:
+        """The same draw, counted."""
+        return cls(**dict(sample), n_drawn=len(sample.drawn))
+
+
+class SampleDocument(Model):
+    """What `ragauge monitor sample --json` prints, oldest day first; the schema in the documentation is this one."""
+
+    days: tuple[SampledDay, ...]
+
+
 def permanent_number(seed: int, name: str) -> float:
     """A uniform number in [0, 1) that belongs to an id: the same in every process.
 

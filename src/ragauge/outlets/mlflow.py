@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from ragauge.analysis.summarise import summarise
 from ragauge.analysis.thresholds import Thresholds
+from ragauge.core.model import Model
 from ragauge.core.run import Manifest, Record, Summary
 from ragauge.diagnose.counterfactuals import read_counterfactuals
 from ragauge.diagnose.diagnosis import diagnose_rows
@@ -55,6 +56,12 @@ class Tracked:
     run_id: str | None = None
     url: str | None = None
     n_traces: int = 0
+
+
+class TrackDocument(Model):
+    """What `ragauge track --json` prints, in the order of the uploads; the schema in the documentation is this one."""
+
+    tracked: tuple[Tracked, ...]
 
 
 def track_run(run: RunDir, settings: MlflowSettings, progress: Progress | None = None) -> Tracked:

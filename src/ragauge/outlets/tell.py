@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol
 
+from ragauge.core.model import Model
 from ragauge.errors import StoreError
 from ragauge.outlets import ledger as book
 from ragauge.outlets.alert import RANK, Alert
@@ -67,15 +68,34 @@ class Policy:
     zone: tzinfo | None = None
 
 
+Outcome = Literal["sent", "would send", "already sent", "held", "nothing to tell", "failed"]
+
+
 @dataclass(frozen=True)
 class Delivery:
     """What became of an alert at one channel. `why` is safe to print. `message`: what would be sent (`preview`)."""
 
     channel: str
-    outcome: Literal["sent", "would send", "already sent", "held", "nothing to tell", "failed"]
+    outcome: Outcome
     why: str = ""
     n_tries: int = 0
     message: dict[str, Any] | None = None
+
+
+class PreviewedChannel(Model):
+    """What would become of an alert at one channel, and the message that would be sent, without secrets."""
+
+    channel: str
+    outcome: Outcome
+    why: str
+    message: dict[str, Any] | None
+
+
+class PreviewDocument(Model):
+    """What `ragauge report --notify --dry-run` prints; the schema in the documentation is this one."""
+
+    alert: Alert
+    channels: tuple[PreviewedChannel, ...]
 
 
 def tell(

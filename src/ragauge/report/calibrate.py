@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import Field
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from ragauge.analysis.calibration import Calibration, Disagreement, percent
+from ragauge.core.model import Model
 from ragauge.core.run import Estimate
 from ragauge.report.words import count, labels_to_certify, number
 from ragauge.text.normalise import display
@@ -21,30 +23,60 @@ _VERDICTS = {
 }
 
 
+class CalibratedMetric(Calibration):
+    """One metric's figures as they are printed; all rates are failure rates.
+
+    `stale`: the judge or the metric is not what it was when people labelled (`stale_because` says what changed).
+    `labels_of`: the earlier run whose labels the rate leans on; there only where it does.
+    """
+
+    run: str = Field(default="", exclude=True)
+    units: tuple[tuple[str, int, str | None, str, int, int], ...] = Field(default=(), exclude=True)
+    stale: bool
+    stale_because: tuple[str, ...]
+    labels_of: str | None = None
+
+
+class _OfRun(Model):
+    run: str
+
+
+class CalibrateDocument(CalibratedMetric, _OfRun):
+    """What `ragauge calibrate --json` prints; the schema in the documentation is this one.
+
+    `run`: the run's directory; then the figures of its first metric, and those of every metric under `metrics`.
+    `runs`: where several runs were named, the document of each; the first one stands at the top as well.
+    """
+
+    run: str
+    metrics: dict[str, CalibratedMetric]
+    runs: tuple[CalibrateDocument, ...] = ()
+
+
 def document(run: str, calibrations: Sequence[Calibration], stale: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON document: the first metric's figures, and those of every metric under "metrics"."""
-    each = {one.metric: metric_document(one, stale) for one in calibrations}
-    first = next(iter(each.values()), {})
-    return {"run": run, **first, "metrics": each}
-
-
-def metric_document(one: Calibration, stale: Sequence[str] = ()) -> dict[str, Any]:
-    """One metric's calibration."""
-    data = one.model_dump(mode="json", exclude={"run", "units"})
-    return data | {"stale": bool(stale), "stale_because": list(stale)}
+    """`CalibrateDocument` of one run as plain data."""
+    each = {
+        one.metric: CalibratedMetric(**dict(one), stale=bool(stale), stale_because=tuple(stale)) for one in calibrations
+    }
+    return _dumped(run, each)
 
 
 def transported_document(
     run: str, metric: str, rate: Estimate | None, raw: Estimate | None, earlier: Calibration
 ) -> dict[str, Any]:
-    """The JSON of a rate that leans on the labels of an earlier run."""
-    part = metric_document(earlier) | {
-        "raw_rate": raw.model_dump(mode="json") if raw else None,
-        "corrected_rate": rate.model_dump(mode="json") if rate else None,
-        "labels_of": earlier.run,
-        "sentence": transported_sentence(rate, raw, earlier),
-    }
-    return {"run": run, **part, "metrics": {metric: part}}
+    """The same for a rate that leans on the labels of an earlier run."""
+    changed = {"raw_rate": raw, "corrected_rate": rate, "sentence": transported_sentence(rate, raw, earlier)}
+    part = CalibratedMetric(**dict(earlier) | changed, stale=False, stale_because=(), labels_of=earlier.run)
+    return _dumped(run, {metric: part})
+
+
+def _dumped(run: str, each: dict[str, CalibratedMetric]) -> dict[str, Any]:
+    first = next(iter(each.values()))
+    whole = CalibrateDocument(**dict(first) | {"run": run}, metrics=each)
+    if first.labels_of is not None:
+        return whole.model_dump(mode="json", exclude={"runs"})
+    absent: Any = {"runs": True, "labels_of": True, "metrics": {"__all__": {"labels_of"}}}
+    return whole.model_dump(mode="json", exclude=absent)
 
 
 def transported_sentence(rate: Estimate | None, raw: Estimate | None, earlier: Calibration) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import Group
 from rich.padding import Padding
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from ragauge.analysis.compare import Comparison
 from ragauge.analysis.difference import Difference
+from ragauge.core.model import Model
 from ragauge.report import markdown
 from ragauge.report.words import count, number
 from ragauge.stats.intervals import SAMPLING_ONLY
@@ -333,13 +335,23 @@ def _markdown_flips(c: Comparison, key: str, mark: str, ids: Sequence[str]) -> I
         yield f"- {mark} and {len(ids) - 20} more"
 
 
-def document(comparisons: Sequence[Comparison]) -> dict[str, object]:
-    """The JSON document: the shape of DESIGN §6 for two runs, `{"base", "comparisons": […]}` for more."""
-    each = [c.model_dump(mode="json") for c in comparisons]
-    if len(each) == 1:
-        return each[0]
-    return {
-        "base": comparisons[0].a,
-        "comparisons": each,
-        "warnings": sorted({w for c in comparisons for w in c.warnings}),
-    }
+class Comparisons(Model):
+    """Several runs, each compared with `base` (the name of the first one); `warnings`: those of all of them."""
+
+    base: str
+    comparisons: tuple[Comparison, ...]
+    warnings: tuple[str, ...]
+
+
+#: What `ragauge compare --json` prints for two runs and for more; the schema in the documentation is this one.
+CompareDocument = Comparison | Comparisons
+
+
+def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """`CompareDocument` as plain data."""
+    whole = Comparisons(
+        base=comparisons[0].a,
+        comparisons=tuple(comparisons),
+        warnings=tuple(sorted({w for c in comparisons for w in c.warnings})),
+    )
+    return (comparisons[0] if len(comparisons) == 1 else whole).model_dump(mode="json")

@@ -11,9 +11,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ragauge.core.model import Model
 from ragauge.core.run import Estimate, Finding
 from ragauge.diagnose.clusters import Clusters
 from ragauge.diagnose.diagnosis import Advice, Diagnosis
+from ragauge.diagnose.distributions import Distributions, Drift
 from ragauge.diagnose.rootcause import RowCause
 from ragauge.report.words import count
 from ragauge.text.normalise import display
@@ -21,25 +23,36 @@ from ragauge.text.normalise import display
 _HALF = {"retrieval": "retrieval", "generation": "generation", "data": "data", "unknown": "cannot tell"}
 
 
+class _OfRun(Model):
+    run: str
+    diagnosis: tuple[Finding, ...]
+
+
+class DiagnoseDocument(Diagnosis, _OfRun):
+    """What `ragauge diagnose --json` prints; the schema in the documentation is this one. `run`: its directory.
+
+    `diagnosis`: what the metrics alone say, most important first. Beside it stands what the rows say: shares are of all
+    rows that could be judged (`n_judged`). `clusters` with --clusters or --against, `distributions` with --scores or
+    --svg, `drift` with --scores and --against; else null.
+    """
+
+    clusters: Clusters | None
+    distributions: Distributions | None
+    drift: Drift | None
+
+
 def document(
     path: Path,
     found: Diagnosis,
     findings: Sequence[Finding],
     clusters: Clusters | None,
-    scores: Any = None,
-    drift: Any = None,
-) -> dict[str, Any]:
-    """One JSON document: the diagnosis, the findings of the matrix, clusters, distributions."""
-    return {
-        "run": str(path),
-        "diagnosis": [finding.model_dump(mode="json") for finding in findings],
-        **found.model_dump(mode="json"),
-        "clusters": clusters.model_dump(mode="json", exclude={"clusters": {"__all__": {"centroid"}}})
-        if clusters is not None
-        else None,
-        "distributions": scores.model_dump(mode="json") if scores is not None else None,
-        "drift": drift.model_dump(mode="json") if drift is not None else None,
-    }
+    scores: Distributions | None = None,
+    drift: Drift | None = None,
+) -> DiagnoseDocument:
+    """One document: the diagnosis, the findings of the matrix, clusters, distributions."""
+    return DiagnoseDocument(
+        run=str(path), diagnosis=tuple(findings), **dict(found), clusters=clusters, distributions=scores, drift=drift
+    )
 
 
 def terminal(found: Diagnosis, findings: Sequence[Finding], *, rows: bool = False) -> Group:

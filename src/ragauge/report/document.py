@@ -1,97 +1,108 @@
-"""The JSON documents of `run`, `score` and `show` (shapes: docs/reference/json.md; additions allowed)."""
+"""The JSON document of `run`, `score`, `demo` and `show` (shapes: docs/reference/json.md; additions allowed)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
-from ragauge.core.score import Scored, Unscored
-from ragauge.core.verdict import Verdict
+from pydantic import Field
+
+from ragauge.core.model import Model
+from ragauge.core.run import Finding, Manifest, MetricResult, Summary
+from ragauge.core.sample import Usage
+from ragauge.errors import Reason
+from ragauge.report.row_document import RowDocument
+
+
+class MetricDocument(Model):
+    """One metric over the run. `value` null: nothing could be scored, `unscored` says why (reason → how many rows).
+
+    `low`/`high`: the interval at the confidence `level`, made by `method`; `n` rows were scored of `n_asked`, which is
+    `n` and everything in `unscored`. `parts`: means of named parts; `worst`: ids of the worst rows; `usage`: what
+    judging it used; `noise`: how much of the values' variance is the judge's, where things were judged more than once;
+    `n_verdicts` carry a probability, of `n_uncertain` of them the judge is not sure.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    n: int
+    method: str | None
+    n_asked: int
+    unscored: dict[Reason, int]
+    parts: dict[str, float]
+    better: Literal["higher", "lower", "none"]
+    half: Literal["retrieval", "generation", "both"]
+    threshold: float | None
+    verdict: Literal["good", "below", "broken", "none"]
+    worst: tuple[str, ...]
+    usage: Usage
+    noise: dict[str, float]
+    n_verdicts: int
+    n_uncertain: int
+    notes: tuple[str, ...]
+
+
+class RunTotals(Summary):
+    """The run as a whole: its summary without the metrics, which stand apart. Keys without a value are left out."""
+
+    metrics: dict[str, MetricResult] = Field(default_factory=dict, exclude=True)
+
+
+class RunDocument(Model):
+    """What `run`, `score`, `demo` and `show` print with --json; the schema in the documentation is this one.
+
+    `run`: its directory; `manifest`: everything that could change the numbers (keys without a value are left out);
+    `summary`: metric key (name[@k][:chunk|:doc]) → its result. `calibration`: what people's labels say of the judge,
+    there only where they were compared with it. `rows`: there only with --rows.
+    """
+
+    run: str
+    manifest: Manifest
+    summary: dict[str, MetricDocument]
+    totals: RunTotals
+    diagnosis: tuple[Finding, ...]
+    calibration: str | None = None
+    rows: tuple[RowDocument, ...] = ()
 
 
 def run_document(path: Path, manifest: Manifest, summary: Summary, findings: Sequence[Finding]) -> dict[str, Any]:
-    """One run: where it is, what was run, what it amounts to, what to do."""
-    totals = summary.model_dump(mode="json", exclude={"metrics"}, exclude_none=True)
-    return {
-        "run": str(path),
-        "manifest": manifest.model_dump(mode="json", exclude_none=True),
-        "summary": {key: metric_document(result) for key, result in summary.metrics.items()},
-        "totals": totals,
-        "diagnosis": [finding.model_dump(mode="json") for finding in findings],
-    }
+    """One run as plain data: where it is, what was run, what it amounts to, what to do; without rows."""
+    made = RunDocument(
+        run=str(path),
+        manifest=manifest,
+        summary={key: metric_of(result) for key, result in summary.metrics.items()},
+        totals=RunTotals(**dict(summary) | {"metrics": {}}),
+        diagnosis=tuple(findings),
+    )
+    data = made.model_dump(mode="json", exclude={"calibration", "rows"})
+    sparse = {name: getattr(made, name).model_dump(mode="json", exclude_none=True) for name in ("manifest", "totals")}
+    return data | sparse
 
 
-def metric_document(result: MetricResult) -> dict[str, Any]:
-    """`{"value", "low", "high", "level", "n", "method", "unscored": {REASON: n}, …}`; value None: none scored."""
+def metric_of(result: MetricResult) -> MetricDocument:
+    """One metric."""
     estimate = result.estimate
-    return {
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "level": estimate.level if estimate else None,
-        "n": result.n,
-        "method": estimate.method if estimate else None,
-        "n_asked": result.n_asked,
-        "unscored": {reason.value: n for reason, n in result.unscored.items()},
-        "parts": result.parts,
-        "better": result.better,
-        "half": result.half,
-        "threshold": result.threshold,
-        "verdict": result.verdict,
-        "worst": list(result.worst),
-        "usage": result.usage.model_dump(mode="json"),
-        "noise": result.noise,
-        "n_verdicts": result.n_verdicts,
-        "n_uncertain": result.n_uncertain,
-        "notes": list(result.notes),
-    }
-
-
-def row_documents(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
-    """Each row as `{"id", "question", "answer", "contexts", "metrics", …}`, one at a time."""
-    for record in records:
-        yield row_document(record)
-
-
-def row_document(record: Record) -> dict[str, Any]:
-    """One row."""
-    sample = record.sample
-    context = sample.response.context
-    return {
-        "id": sample.item.id,
-        "index": record.index,
-        "repeat": sample.repeat,
-        "question": sample.item.question,
-        "answer": sample.response.answer,
-        "reference": sample.item.answer,
-        "tags": list(sample.item.tags),
-        "contexts": None
-        if context is None
-        else [
-            {"id": c.id, "document": c.document, "rank": c.rank, "score": c.score, "text": c.text}
-            for c in context.chunks
-        ],
-        "labels": sample.labels.model_dump(mode="json", exclude_none=True),
-        "metrics": {key: score_document(score) for key, score in record.scores.items()},
-        "error": record.error,
-        "warnings": list(record.warnings),
-    }
-
-
-def score_document(score: Scored | Unscored) -> dict[str, Any]:
-    """`{"value", "count", "verdicts", "details"}` or `{"unscored": REASON, "kind", "detail"}`."""
-    if isinstance(score, Unscored):
-        return {"unscored": score.reason.value, "kind": score.kind.value, "detail": score.detail}
-    return {
-        "value": score.value,
-        "count": score.count,
-        "verdicts": [verdict_document(verdict) for verdict in score.verdicts],
-        "details": score.details,
-    }
-
-
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """`{"id", "claim", "label", "evidence", "quote", "reason", "probability"}`."""
-    return verdict.model_dump(mode="json")
+    return MetricDocument(
+        value=result.value,
+        low=result.low,
+        high=result.high,
+        level=estimate.level if estimate else None,
+        n=result.n,
+        method=estimate.method if estimate else None,
+        n_asked=result.n_asked,
+        unscored=result.unscored,
+        parts=result.parts,
+        better=result.better,
+        half=result.half,
+        threshold=result.threshold,
+        verdict=result.verdict,
+        worst=result.worst,
+        usage=result.usage,
+        noise=result.noise,
+        n_verdicts=result.n_verdicts,
+        n_uncertain=result.n_uncertain,
+        notes=result.notes,
+    )

@@ -11,7 +11,8 @@ from typing import Any
 from ragauge.core.run import Finding, Manifest, MetricResult, Record, Summary
 from ragauge.core.score import Scored, Unscored
 from ragauge.report import markdown
-from ragauge.report.document import row_document, run_document
+from ragauge.report.document import run_document
+from ragauge.report.row_document import row_document
 from ragauge.report.words import by_reason, count, counts, duration_ms, interval, number, threshold
 from ragauge.stats.intervals import SAMPLING_ONLY
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import Group
 from rich.padding import Padding
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from ragauge.analysis.drops import any_false_alarm
 from ragauge.analysis.gate_result import Check, GateResult
+from ragauge.core.model import Model
 from ragauge.report import markdown
 from ragauge.report.compare import signed
 from ragauge.report.words import count, number
@@ -171,6 +173,16 @@ def as_markdown(result: GateResult, limit: int = markdown.COMMENT_LIMIT) -> str:
     return markdown.fitted(blocks, limit)
 
 
-def document(result: GateResult) -> dict[str, object]:
-    """The JSON document of DESIGN §6, with everything else that the gate knows."""
-    return result.model_dump(mode="json")
+class _OfRun(Model):
+    run_path: str
+
+
+class GateDocument(GateResult, _OfRun):
+    """What `ragauge gate --json` prints; the schema in the documentation is this one. `run_path`: the directory of the
+    run that was judged. `fail` if any check fails, else `inconclusive` if any could not be judged, else `pass`.
+    """
+
+
+def document(result: GateResult, path: Path) -> GateDocument:
+    """The verdict and its checks, with everything else that the gate knows."""
+    return GateDocument(run_path=str(path), **dict(result))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ragauge.dataset.complaints import GoldenReport
+from ragauge.dataset.complaints import GoldenReport, ValidateDocument
 from ragauge.dataset.golden_checks import TAGS
 from ragauge.dataset.label_chunks import Labelling
 from ragauge.report.words import count, number
@@ -18,10 +17,9 @@ from ragauge.text.normalise import display
 _STYLE = {"error": "red", "warning": "yellow", "note": "dim"}
 
 
-def document(report: GoldenReport) -> dict[str, Any]:
-    """The JSON of `golden validate`."""
-    data = report.model_dump(mode="json")
-    return data | {"n_errors": report.n_errors, "n_warnings": report.n_warnings}
+def document(report: GoldenReport) -> ValidateDocument:
+    """All of it with the number of complaints, for `--json`."""
+    return ValidateDocument(**dict(report), n_errors=report.n_errors, n_warnings=report.n_warnings)
 
 
 def terminal(report: GoldenReport) -> Group:

@@ -1,4 +1,4 @@
-"""Metrics over runs, for a person and as JSON."""
+"""Metrics over runs, for a person."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from ragauge.report.words import interval, number
 from ragauge.text.normalise import display
 
 _STYLE = {"better": "green", "worse": "red"}
-
-
-def document(found: History) -> dict[str, Any]:
-    """The history as it is."""
-    return found.model_dump(mode="json")
 
 
 def terminal(found: History) -> Group:

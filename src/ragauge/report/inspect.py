@@ -8,18 +8,46 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ragauge.core.inspection import Inspection
+from ragauge.core.inspection import Inspection, RankedList
+from ragauge.core.model import Model
 from ragauge.diagnose.inspection import InspectionReport
 from ragauge.text.normalise import display
 
+#: How many ids of a list are written out.
+N_LISTED = 50
 
-def document(inspection: Inspection, found: InspectionReport) -> dict[str, Any]:
-    """What was measured (`inspection`) and what it amounts to (`report`); of complete lists only the first 50 ids."""
-    measured = inspection.model_dump(mode="json")
-    for one in measured["lists"]:
-        one["n"] = len(one["ids"])
-        one["ids"], one["scores"] = one["ids"][:50], one["scores"][:50]
-    return {"inspection": measured, "report": found.model_dump(mode="json")}
+
+class ListedList(RankedList):
+    """One ranking, of which only the first 50 ids and scores are written out. `n`: how many it has."""
+
+    n: int
+
+
+class MeasuredInspection(Inspection):
+    """What was measured, with the lists cut short."""
+
+    lists: tuple[ListedList, ...]
+
+
+class InspectDocument(Model):
+    """What `ragauge inspect --json` prints; the schema in the documentation is this one.
+
+    `inspection`: what was measured; `report`: what that amounts to.
+    """
+
+    inspection: MeasuredInspection
+    report: InspectionReport
+
+
+def document(inspection: Inspection, found: InspectionReport) -> InspectDocument:
+    """What was measured and what it amounts to; of each list only the first 50 ids."""
+    lists = tuple(
+        ListedList(
+            name=one.name, ids=one.ids[:N_LISTED], scores=one.scores[:N_LISTED], complete=one.complete, n=len(one.ids)
+        )
+        for one in inspection.lists
+    )
+    return InspectDocument(inspection=MeasuredInspection(**dict(inspection) | {"lists": lists}), report=found)
 
 
 def terminal(inspection: Inspection, found: InspectionReport) -> Group:

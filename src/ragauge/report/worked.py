@@ -10,9 +10,11 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from ragauge.core.metric import MetricInfo
+from ragauge.core.metric import MetricInfo, Need
+from ragauge.core.model import Model
+from ragauge.core.score import Score
 from ragauge.errors import UsageError
 from ragauge.ranking.measures import Measure
 from ragauge.ranking.options import Options
@@ -28,25 +30,74 @@ _SECTIONS = ("Formula", "Edge cases", "Cost", "Source", "Example")
 _HEADING = re.compile(rf"^({'|'.join(_SECTIONS)}): ?", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Worked:
-    """One measure of one list: the steps of the arithmetic, and its value."""
+class Worked(Model):
+    """One measure of one list: the steps of the arithmetic, and its value. `relevant`: id → grade."""
 
     measure: str
     retrieved: tuple[str, ...]
-    relevant: Mapping[str, float]
+    relevant: dict[str, int | float]
     steps: tuple[str, ...]
     value: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "measure": self.measure,
-            "retrieved": list(self.retrieved),
-            "relevant": dict(self.relevant),
-            "steps": list(self.steps),
-            "value": self.value,
-        }
+
+class Scripted(Model):
+    """The score that the metric itself gives on the sample that its class offers."""
+
+    question: str
+    answer: str | None
+    score: Score
+
+
+class ExplainedMetric(Model):
+    """One metric: its card, what its docstring says, and examples. Texts are empty where it does not say.
+
+    `low`/`high`: its range; `needs` cannot be missing, `uses` is read where it is there; `parameters`: those that the
+    example is worked out with; `worked`: the measure on a list of ids; `scripted`: of a metric that scores texts.
+    """
+
+    metric: str
+    title: str
+    version: int
+    low: float
+    high: float
+    better: Literal["higher", "lower", "none"]
+    kind: Literal["fraction", "rate", "number"]
+    half: Literal["retrieval", "generation", "both"]
+    needs: tuple[Need, ...]
+    uses: tuple[Need, ...]
+    source: str
+    definition: str
+    formula: str
+    edge_cases: str
+    cost: str
+    example: str
+    parameters: dict[str, Any]
+    worked: tuple[Worked, ...]
+    scripted: Scripted | None
+
+
+class ExplainedMetrics(Model):
+    """Several metrics, in the order in which they were named."""
+
+    metrics: tuple[ExplainedMetric, ...]
+
+
+class _Named(Model):
+    metric: str
+
+
+class MetricCard(MetricInfo, _Named):
+    """A metric's card under the name by which it is asked for (`metric`)."""
+
+
+class MetricList(Model):
+    """The cards of all metrics that are installed."""
+
+    metrics: tuple[MetricCard, ...]
+
+
+#: What `ragauge explain --json` prints for one metric, several, and without any; the schema in the documentation.
+ExplainDocument = ExplainedMetric | ExplainedMetrics | MetricList
 
 
 @dataclass(frozen=True)
@@ -61,24 +112,19 @@ class Explanation:
     worked: tuple[Worked, ...] = ()
     scripted: Mapping[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data (`--json`)."""
+    def document(self) -> ExplainedMetric:
+        """All of it, for `--json`."""
         info = self.info.model_dump(mode="json")
-        return {
-            "metric": self.name,
-            **{
-                key: info[key] for key in ("title", "version", "low", "high", "better", "kind", "half", "needs", "uses")
-            },
-            "source": self.sections.get("source") or self.info.source,
-            "definition": self.definition,
-            "formula": self.sections.get("formula", ""),
-            "edge_cases": self.sections.get("edge_cases", ""),
-            "cost": self.sections.get("cost", ""),
-            "example": self.sections.get("example", ""),
-            "parameters": dict(self.parameters),
-            "worked": [example.to_dict() for example in self.worked],
-            "scripted": self.scripted,
-        }
+        return ExplainedMetric(
+            metric=self.name,
+            **{key: info[key] for key in _CARD},
+            source=self.sections.get("source") or self.info.source,
+            **{name: self.sections.get(name, "") for name in ("formula", "edge_cases", "cost", "example")},
+            definition=self.definition,
+            parameters=dict(self.parameters),
+            worked=self.worked,
+            scripted=Scripted.model_validate(self.scripted) if self.scripted is not None else None,
+        )
 
 
 def explain(
@@ -140,7 +186,7 @@ def work_out(
     result = _value(case)
     steps = [*_opening(case), *steps_of(case)]
     key = name if k is None else f"{name}@{k}"
-    return Worked(key, tuple(retrieved), grades, tuple(steps), result)
+    return Worked(measure=key, retrieved=tuple(retrieved), relevant=grades, steps=tuple(steps), value=result)
 
 
 @dataclass(frozen=True)
