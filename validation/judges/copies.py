@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ragauge.core.sample import RetrievedChunk
 from ragauge.judges.embedded.claims import split_claims
+from ragauge.judges.embedded.encoder import Encoder
 from ragauge.judges.embedded.support import judge_claims
 from ragauge.judges.embedded.units import units_of
 from ragauge.text.blocks import blocks
@@ -71,7 +72,7 @@ def copies_of(chunk: str, place: int) -> Iterator[Copy]:
                     yield Copy("row in words", f"For {first}, the {name[:1].lower()}{name[1:]} is {value}.", place)
 
 
-def false_alarms(folder: Path) -> dict[str, tuple[int, int, list[str]]]:
+def false_alarms(folder: Path, encoder: Encoder | None = None) -> dict[str, tuple[int, int, list[str]]]:
     """Kind → (claims not called supported, claims, those claims with label and reason)."""
     chunks = chunks_of(folder)
     found: dict[str, tuple[int, int, list[str]]] = {kind: (0, 0, []) for kind in KINDS}
@@ -80,7 +81,7 @@ def false_alarms(folder: Path) -> dict[str, tuple[int, int, list[str]]]:
         texts = [*others[:2], chunk, *others[2:]]
         shown = tuple(RetrievedChunk(id=f"k{n}", text=text, rank=n) for n, text in enumerate(texts, start=1))
         for copy in copies_of(chunk, place):
-            for verdict in judge_claims(split_claims(copy.text), shown):
+            for verdict in judge_claims(split_claims(copy.text), shown, encoder):
                 wrong, n, which = found[copy.kind]
                 if verdict.label != "supported":
                     wrong += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,11 @@ RELATIVES = {
 def claims_of(row: Row) -> list[str]:
     """The claims of a text; the text itself when it claims nothing."""
     return [claim.text for claim in split_claims(row.text)] or [row.text]
+
+
+def claims_hash(found: Sequence[Row]) -> str:
+    """Of all claims of these texts, to tell whether figures belong to them."""
+    return hashlib.sha256("\n".join(claim for row in found for claim in claims_of(row)).encode()).hexdigest()[:16]
 
 
 def tables(folder: Path) -> dict[str, dict[str, tuple[list[Row], list[Example]]]]:

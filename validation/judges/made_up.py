@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ragauge.core.sample import RetrievedChunk
 from ragauge.judges.embedded.claims import split_claims
+from ragauge.judges.embedded.encoder import Encoder
 from ragauge.judges.embedded.support import judge_claims
 
 SEED, N_CASES = 20261130, 200
@@ -92,12 +93,12 @@ def _name(kind: str, generator: random.Random) -> str:
     }[kind]  # fmt: skip
 
 
-def outcomes(n: int = N_CASES, seed: int = SEED) -> list[tuple[Case, bool, str]]:
+def outcomes(n: int = N_CASES, seed: int = SEED, encoder: Encoder | None = None) -> list[tuple[Case, bool, str]]:
     """Each case, whether every claim of it was called supported, and the reasons."""
     found = []
     for case in cases(n, seed):
         shown = tuple(RetrievedChunk(id=f"k{i}", text=text, rank=i) for i, text in enumerate(case.chunks, start=1))
-        verdicts = judge_claims(split_claims(case.answer), shown)
+        verdicts = judge_claims(split_claims(case.answer), shown, encoder)
         supported = bool(verdicts) and all(verdict.label == "supported" for verdict in verdicts)
         found.append((case, supported, "; ".join(f"{v.label}: {v.reason}" for v in verdicts)))
     return found

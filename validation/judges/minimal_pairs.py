@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ragauge.judges.embedded.encoder import Encoder
 from ragauge.judges.embedded.support import judge_text
 
 SEED, PER_PHENOMENON = 20261130, 18
@@ -171,12 +172,13 @@ class Outcome:
         return self.right == "supported" and self.wrong != "supported"
 
 
-def outcomes(n: int = PER_PHENOMENON, seed: int = SEED) -> dict[str, list[Outcome]]:
+def outcomes(n: int = PER_PHENOMENON, seed: int = SEED, encoder: Encoder | None = None) -> dict[str, list[Outcome]]:
     """Phenomenon → its pairs as judged, each beside text about something else."""
     found: dict[str, list[Outcome]] = {}
     for pair in pairs(n, seed):
         texts = (NOISE, pair.text)
-        said = Outcome(pair, judge_text(pair.right, texts).label, judge_text(pair.wrong, texts).label)
+        right, wrong = (judge_text(claim, texts, encoder=encoder).label for claim in (pair.right, pair.wrong))
+        said = Outcome(pair, right, wrong)
         found.setdefault(pair.phenomenon, []).append(said)
     return found
 

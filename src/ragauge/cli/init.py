@@ -24,7 +24,7 @@ system:                    # the thing under test
     rerank: none           # none | minilm
     generator: extractive  # extractive | none
 
-judge: embedded            # no key, no network; or none
+judge: embedded            # no key, no network (embedded:encoder: slower, agrees more with people); or none
 
 # metrics: [recall@5, faithfulness, correctness]    # default: everything that the golden set can feed
 thresholds:

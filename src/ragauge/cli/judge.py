@@ -14,7 +14,9 @@ from ragauge.cli.common import emit_json, json_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = (
-    click.option("--judge", default="embedded", show_default=True, help="Who is tried: embedded, openai:NAME, …"),
+    click.option(
+        "--judge", default="embedded", show_default=True, help="Who is tried: embedded[:encoder], openai:NAME, …"
+    ),
     click.option("--cache", metavar="PATH|URL", help="Where replies of models are kept and looked up."),
     click.option("--budget-usd", type=click.FloatRange(0, min_open=True), help="End before more is spent."),
     click.option("--budget-calls", type=click.IntRange(1), help="End before more calls are made."),

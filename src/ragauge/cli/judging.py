@@ -11,7 +11,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FLAGS = (
-    click.option("--judge", help="Who judges: embedded, none, a model (openai:NAME), or several with commas (a jury)."),
+    click.option("--judge", help="Who judges: embedded[:encoder], none, a model (openai:NAME), or a jury (a,b,c)."),
     click.option("--no-judges", is_flag=True, help="Only metrics that need no judge."),
     click.option("--dry-run", is_flag=True, help="Say what it would cost, per metric, and stop. No model is asked."),
     click.option("--budget-usd", type=click.FloatRange(0, min_open=True), help="End cleanly before more is spent."),

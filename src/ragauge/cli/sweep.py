@@ -18,7 +18,7 @@ from ragauge.cli.common import emit_json, json_option, out_option, parse_overrid
 @click.option("--tags", help="Only questions with any of these comma-separated tags.")
 @click.option("--metrics", help="Comma-separated metric names: what is computed, and the columns of the table.")
 @click.option("--quality", metavar="METRIC", help="The metric that decides (default: correctness, composite …).")
-@click.option("--judge", help="Who judges: embedded, none, or a model (openai:NAME …).")
+@click.option("--judge", help="Who judges: embedded[:encoder], none, or a model (openai:NAME …).")
 @click.option("--no-judges", is_flag=True, help="Only metrics that need no judge.")
 @click.option("--split", type=click.Choice(["dev", "test"]), help="Ask only this half of the golden set.")
 @click.option(

@@ -12,7 +12,7 @@ from ragauge.core.system import System
 from ragauge.engine.settings import Settings, fill_variables
 from ragauge.errors import SettingsError
 from ragauge.judges.factory import judge_from_settings
-from ragauge.judges.judge_settings import read_settings
+from ragauge.judges.judge_settings import EMBEDDED, ENCODER, read_settings
 from ragauge.judges.models import model_for
 from ragauge.judges.surroundings import Surroundings, split_spec, surroundings
 from ragauge.registry import load
@@ -97,9 +97,10 @@ def _named_judge(settings: Settings, shared: Shared | None) -> Judge | None:
     name = who.get("name") if isinstance(who, dict) else who
     if name in (None, "none") and not (isinstance(who, dict) and "jury" in who):
         return None
-    if name == "embedded":
+    if name == EMBEDDED:
         if isinstance(who, dict):
             read_settings(who)
-        judge: Judge = load("judges", "embedded")()
+        judge: Judge = load("judges", EMBEDDED)()
         return judge
-    return judge_from_settings(spec, settings.path(REPLIES), around=(shared or Shared(settings)).get())
+    around = None if name == ENCODER else (shared or Shared(settings)).get()
+    return judge_from_settings(spec, settings.path(REPLIES), around=around)

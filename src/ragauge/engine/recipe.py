@@ -12,6 +12,7 @@ from ragauge.dataset.evidence import CorpusIndex, resolve_labels
 from ragauge.engine.execute import Execution
 from ragauge.engine.plan import MetricPlan, Supply, plan_metrics
 from ragauge.engine.settings import Settings
+from ragauge.judges.judge_settings import EMBEDDED, ENCODER
 from ragauge.judges.surroundings import split_spec
 
 
@@ -72,4 +73,4 @@ def computes_here(settings: Settings) -> bool:
         or values.get("expand") not in (None, False, "none")
         or values.get("prefix") == "contextual"
     )
-    return not isinstance(judge, list) and judge in (None, "none", "embedded") and not jury and not asks
+    return not isinstance(judge, list) and judge in (None, "none", EMBEDDED, ENCODER) and not jury and not asks

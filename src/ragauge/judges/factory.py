@@ -1,5 +1,6 @@
-"""A judge from its name or its settings: `embedded`, `openai:NAME`, `azure:DEPLOYMENT`, `anthropic:NAME`,
-`compatible:NAME@http://host:port/v1`, `python:module:function`, `crossencoder:NAME_OR_FOLDER`, or a list: a jury.
+"""A judge from its name or its settings: `embedded`, `embedded:encoder`, `openai:NAME`, `azure:DEPLOYMENT`,
+`anthropic:NAME`, `compatible:NAME@http://host:port/v1`, `python:module:function`, `crossencoder:NAME_OR_FOLDER`, or a
+list: a jury.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ragauge.core.provider import Provider, Sampling
 from ragauge.errors import SettingsError, UnknownName, nearest
 from ragauge.judges.dry_run import DryProvider, Forecast
 from ragauge.judges.endpoints import Environment, base_provider, endpoint_of
-from ragauge.judges.judge_settings import JudgeSettings, read_settings
+from ragauge.judges.judge_settings import EMBEDDED, ENCODER, JudgeSettings, read_settings
 from ragauge.judges.jury import Jury, repeated
 from ragauge.judges.llm.exchange import Tally
 from ragauge.judges.llm.judge import LLMJudge
@@ -69,7 +70,7 @@ def judge_from_settings(
     who, shared = split_spec(spec)
     if who is None or (isinstance(who, Mapping) and who.get("name") == "none"):
         return None
-    if (who if isinstance(who, str) else isinstance(who, Mapping) and who.get("name")) == "embedded":
+    if (who if isinstance(who, str) else isinstance(who, Mapping) and who.get("name")) in (EMBEDDED, ENCODER):
         return _made(who, Surroundings())
     return _made(who, around or surroundings(shared, replies, seed=seed, base=base))
 
@@ -87,7 +88,7 @@ def _made(spec: Spec, around: Surroundings) -> Judge:
         near = nearest(kind, KINDS)
         raise UnknownName("judge", kind if near else settings.name, KINDS)
     if kind == "embedded":
-        return _embedded()
+        return _embedded(encoder=settings.name == ENCODER)
     if kind == "crossencoder":
         return _crossencoder(settings)
     judge: Judge = _llm(settings, around)
@@ -111,10 +112,10 @@ def _jury(spec: Mapping[str, Any], around: Surroundings) -> Judge:
     return Shared(Jury(tuple(j.inner if isinstance(j, Shared) else j for j in judges), rule))
 
 
-def _embedded() -> Judge:
+def _embedded(*, encoder: bool = False) -> Judge:
     from ragauge.judges.embedded.judge import EmbeddedJudge
 
-    judge: Judge = EmbeddedJudge()
+    judge: Judge = EmbeddedJudge(encoder=encoder)
     return judge
 
 

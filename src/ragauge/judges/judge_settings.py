@@ -8,7 +8,10 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from ragauge.core.model import Model
-from ragauge.errors import SettingsError, nearest
+from ragauge.errors import SettingsError, UnknownName, nearest
+
+#: The packaged judge: by words alone, and with the packaged encoder beside it. Neither asks anybody.
+EMBEDDED, ENCODER = "embedded", "embedded:encoder"
 
 
 class JudgeSettings(Model):
@@ -67,7 +70,9 @@ def read_settings(given: Mapping[str, Any]) -> JudgeSettings:
         first = problem.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "judge"
         raise SettingsError(f"judge: {key}: {first['msg']} (found {first['input']!r})"[:400]) from None
-    if settings.kind != "embedded" and not settings.model:
+    if settings.kind == EMBEDDED and settings.name not in (EMBEDDED, ENCODER):
+        raise UnknownName("judge", settings.name, (EMBEDDED, ENCODER))
+    if settings.kind != EMBEDDED and not settings.model:
         raise SettingsError(
             f"judge: {settings.name!r} does not say which model",
             hint="Write openai:NAME, azure:DEPLOYMENT, anthropic:NAME, compatible:NAME@URL or python:module:function.",

@@ -11,6 +11,7 @@ from ragauge.core.provider import Endpoint
 from ragauge.errors import InputError, SettingsError, nearest
 from ragauge.judges.dry_run import Forecast
 from ragauge.judges.endpoints import Environment
+from ragauge.judges.judge_settings import EMBEDDED
 from ragauge.judges.wrappers.budgeted import Budget, Purse
 from ragauge.judges.wrappers.limited import Limiter, Limits, Turns
 from ragauge.prompts.loader import check_folder
@@ -92,7 +93,7 @@ def _who(spec: Any) -> Any:
         return None
     if isinstance(spec, str) and "," in spec:
         names = [name.strip() for name in spec.split(",")]
-        if all(":" in name or name == "embedded" for name in names):  # else it is one name that holds a comma
+        if all(":" in name or name == EMBEDDED for name in names):  # else it is one name that holds a comma
             return names
     return list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else spec
 

@@ -251,7 +251,7 @@ def test_the_self_test_passes() -> None:
 def test_every_task_is_answered_or_refused() -> None:
     from ragauge.judges.embedded import judge
 
-    assert {*judge._ANSWERS, *judge._UNSUPPORTED, "similarity"} == set(TASKS)
+    assert {*judge._ANSWERS, *judge._SUPPORT, *judge._UNSUPPORTED, "similarity"} == set(TASKS)
 
 
 _SCRIPT = """

@@ -21,7 +21,12 @@ class Logistic:
     def probability(self, vector: Sequence[float]) -> float:
         """Probability (0 to 1) of the positive label; ValueError when the vector has another length."""
         total = self.bias + sum(w * x for w, x in zip(self.weights, vector, strict=True))
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return logistic(total)
+
+
+def logistic(log_odds: float) -> float:
+    """The probability (0 to 1) that log odds say: 1 / (1 + exp(−x)), x kept within ±30."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 def text_of(name: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragauge.core.sample import RetrievedChunk, is_blank
 from ragauge.core.verdict import Claim, Verdict
 from ragauge.judges.embedded.evidence import prepare, statement
 from ragauge.judges.embedded.features import NAMES, Signals, measure
-from ragauge.judges.embedded.model import Logistic, load
+from ragauge.judges.embedded.model import Logistic, load, logistic
 from ragauge.text.normalise import normalise
+
+if TYPE_CHECKING:  # numpy and the weights are loaded where there is an encoder
+    from ragauge.judges.embedded.encoder import Encoder
 
 SUPPORTED, CONTRADICTED, NOT_MENTIONED = "supported", "contradicted", "not_mentioned"
 THRESHOLD = 0.5
@@ -18,6 +23,8 @@ THRESHOLD = 0.5
 #: threshold, so that claims with a difference keep their order. A number, cell, opposite or quantifier; a negation or a
 #: name; an identifier that stands in no chunk, so that it was not taken from them.
 _CONFLICT, _DOUBT, _UNKNOWN = (0.28, 0.04), (0.3, 0.19), (0.1, 0.3)
+#: Where probabilities end that must stay below the threshold: from here on they are squeezed, so that they keep order.
+_BELOW = 0.45
 #: What stands there word for word is supported, whatever else differs.
 _VERBATIM = 0.97
 #: A window that covers less of a claim is about something else, so that nothing in it contradicts the claim.
@@ -37,7 +44,9 @@ class Finding:
     reason: str
 
 
-def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> tuple[Verdict, ...]:
+def judge_claims(
+    claims: Sequence[Claim], chunks: Sequence[RetrievedChunk], encoder: Encoder | None = None
+) -> tuple[Verdict, ...]:
     """One verdict per claim, in order; `quote` is an exact substring of the evidence chunk's text."""
     shown = [chunk for chunk in chunks if not is_blank(chunk.text)]
     texts = [chunk.text for chunk in shown]
@@ -45,7 +54,7 @@ def judge_claims(claims: Sequence[Claim], chunks: Sequence[RetrievedChunk]) -> t
     places = tuple(dict.fromkeys(chunk.document for chunk in shown if chunk.document))
     verdicts = []
     for claim in claims:
-        found = judge_text(claim.text, texts, headers if any(headers) else (), places)
+        found = judge_text(claim.text, texts, headers if any(headers) else (), places, encoder)
         chunk = shown[found.chunk] if found.chunk is not None else None
         verdicts.append(
             Verdict(
@@ -67,13 +76,19 @@ def header_of(chunk: RetrievedChunk) -> str:
     return header.split("\n", 1)[0] if isinstance(header, str) else ""
 
 
-def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = (), places: Sequence[str] = ()) -> Finding:
+def judge_text(
+    claim: str,
+    texts: Sequence[str],
+    headers: Sequence[str] = (),
+    places: Sequence[str] = (),
+    encoder: Encoder | None = None,
+) -> Finding:
     """One statement against texts in their order.
 
     The probability is a logistic regression over `features.NAMES`, capped where a number, a cell, a negation, an
     opposite or a name differs in a window that otherwise says the same, and where an identifier stands in no text; what
-    stands there word for word is supported. Supported from 0.5; below it contradicted where such a difference was
-    found, else not mentioned.
+    stands there word for word is supported. With an `encoder` it is then `combined` with what the encoder reads.
+    Supported from 0.5; below it contradicted where such a difference was found, else not mentioned.
     """
     said = statement(claim)
     evidence = prepare(texts, headers, places)
@@ -82,7 +97,12 @@ def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = (), pl
     if not said.stems:
         return _signs(claim, texts)
     signals = measure(said, evidence)
-    probability = round(probability_of(signals), 4)
+    probability = probability_of(signals)
+    read = None
+    if encoder is not None and not signals.verbatim:
+        read = encoder.read(said, signals, evidence)
+        probability = combined(probability, read, signals)
+    probability = round(probability, 4)
     best = signals.best[0] if signals.best else None
     conflict = _conflict(signals)
     if probability >= THRESHOLD:
@@ -92,6 +112,8 @@ def judge_text(claim: str, texts: Sequence[str], headers: Sequence[str] = (), pl
     else:
         label = NOT_MENTIONED
     reason = _reason(label, signals, conflict)
+    if read is not None:
+        reason += f"; read beside it, {100 * logistic(read):.0f} % likely"
     if best is None or (label == NOT_MENTIONED and signals.coverage == 0.0):
         return Finding(label, probability, None, 0, 0, reason)
     end = min(best.end, best.start + _QUOTE)
@@ -115,15 +137,32 @@ def probability_of(signals: Signals, model: Logistic | None = None) -> float:
         probability = _lowered(probability, _UNKNOWN)
     if signals.topic < _SAME_MATTER:
         return probability
-    if signals.wrong_numbers or signals.cells or signals.opposites or signals.quantifier or signals.roles:
+    if _contrary(signals):
         return _lowered(probability, _CONFLICT)
-    if (
-        signals.negated
-        or signals.added
-        or (signals.wrong_names and any(name in signals.missing for name in signals.wrong_names))
-    ):
-        return _lowered(probability, _DOUBT)
-    return probability
+    wrong_names = signals.wrong_names and any(name in signals.missing for name in signals.wrong_names)
+    return _lowered(probability, _DOUBT) if signals.negated or signals.added or wrong_names else probability
+
+
+def _contrary(signals: Signals) -> bool:
+    return bool(signals.wrong_numbers or signals.cells or signals.opposites or signals.quantifier or signals.roles)
+
+
+def combined(probability: float, read: float, signals: Signals) -> float:
+    """The probability by words and the log odds that the encoder read, as one: the mean of their log odds, words twice.
+
+    Definition: 1 / (1 + exp(−(2 ln(p / (1 − p)) + r) / 3)), p kept within 0.0001 and 0.9999. What stands there word for
+    word stays as it is. What the encoder may not overrule stays below the threshold: an identifier that stands in no
+    text; a number, cell, opposite, quantifier, role, negation or item of a list that differs where the same matter is
+    said. Another name it may: people write one name in many ways.
+    """
+    if signals.verbatim:
+        return probability
+    kept = min(max(probability, 1e-4), 1 - 1e-4)
+    both = logistic((2 * math.log(kept / (1 - kept)) + read) / 3)
+    differs = signals.topic >= _SAME_MATTER and (_contrary(signals) or signals.negated or signals.added)
+    if both > _BELOW and (signals.unknown or differs):
+        return _BELOW + (THRESHOLD - _BELOW) * 0.9 * (both - _BELOW) / (1 - _BELOW)
+    return both
 
 
 def _lowered(probability: float, cap: tuple[float, float]) -> float:
