@@ -91,8 +91,13 @@ def labelled_metrics(manifest: Manifest, labels: Iterable[HumanLabel]) -> list[s
     """The metrics that the labels name, in the run's order; without names, faithfulness or the only judged one."""
     named = {label.metric for label in labels if label.metric is not None}
     known = [spec.key for spec in manifest.metrics]
+    if named and (found := [key for key in known if key in named]):
+        return found
     if named:
-        return [key for key in known if key in named]
+        raise UsageError(
+            f"the labels are about {', '.join(sorted(named)[:5])}, which this run did not measure",
+            hint=f"It measured {', '.join(known) or 'nothing'}.",
+        )
     judged = judged_metrics(manifest)
     if "faithfulness" in judged:
         return ["faithfulness"]
