@@ -42,12 +42,12 @@ def settings(folder: Path, judge: dict[str, Any] | str) -> None:
     (folder / "ragauge.yaml").write_text(json.dumps({"judge": judge}))
 
 
-def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+def started(folder: Path, *arguments: str, heard: bool = True) -> subprocess.Popen[str]:
+    """`ragauge score` at work. Not `heard`: what it prints is thrown away, as a full pipe would stop it."""
     command = [sys.executable, "-m", "ragauge", "score", *arguments, "--json", "--quiet"]
     variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
-    )
+    to = subprocess.PIPE if heard else subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=folder, stdout=to, stderr=to, text=True, env=variables)
 
 
 def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def stream(n: int, executor: str) -> None:
         arguments = [str(file), "--metrics", "faithfulness", "--executor", executor, "--concurrency", "16"]
         resumed: list[str] = []
         for share in (0.1, 0.5, 1.0):
-            process = started(folder, *(resumed or arguments))
+            process = started(folder, *(resumed or arguments), heard=False)
             began, peak = time.perf_counter(), 0.0
             while process.poll() is None:
                 status = Path(f"/proc/{process.pid}/status")
@@ -197,7 +197,7 @@ def stream(n: int, executor: str) -> None:
                     process.kill()
                     break
                 time.sleep(0.5)
-            process.communicate()
+            process.wait()
             run = next((folder / "runs").glob("*"))
             print(
                 f"{executor}: {n_rows(folder)} of {n} rows, peak {peak:.0f} MB of the driver,"
