@@ -24,10 +24,12 @@ from ragauge.monitor.documents import (
     OutcomesDocument,
     PruneDocument,
 )
-from ragauge.monitor.report import SampledRows
+from ragauge.monitor.report import MonitorReport, SampledRows
 from ragauge.monitor.sampling import SampleDocument
+from ragauge.monitor.telling import CheckDocument as AlertsDocument
 from ragauge.outlets.mlflow import TrackDocument
 from ragauge.outlets.tell import PreviewDocument
+from ragauge.report.ab import ABDocument
 from ragauge.report.calibrate import CalibrateDocument
 from ragauge.report.compare import CompareDocument
 from ragauge.report.diagnosis import DiagnoseDocument
@@ -39,12 +41,14 @@ from ragauge.report.judge import BenchDocument, CheckDocument
 from ragauge.report.listing import RunsDocument
 from ragauge.report.ranking import RankDocument
 from ragauge.report.row_document import RowsDocument
+from ragauge.report.sweep import SweepDocument
 from ragauge.report.worked import ExplainDocument
 from ragauge.review.documents import AddDocument, DrawnDocument, LabelDocument, NextDocument
 from ragauge.review.stats import Stats
 
 #: The name of a schema in docs/reference/schemas → the model (or the union of models) that it is made from.
 DOCUMENTS: dict[str, Any] = {
+    "ab": ABDocument,
     "ask": AskDocument,
     "baseline": BaselineDocument,
     "calibrate": CalibrateDocument,
@@ -66,11 +70,13 @@ DOCUMENTS: dict[str, Any] = {
     "judge-bench": BenchDocument,
     "judge-check": CheckDocument,
     "monitor-accept": AcceptDocument,
+    "monitor-check": AlertsDocument,
     "monitor-compact": CompactDocument,
     "monitor-ingest": IngestDocument,
     "monitor-judge": JudgeDocument,
     "monitor-outcomes": OutcomesDocument,
     "monitor-prune": PruneDocument,
+    "monitor-report": MonitorReport,
     "monitor-rows": SampledRows,
     "monitor-sample": SampleDocument,
     "rank": RankDocument,
@@ -83,6 +89,7 @@ DOCUMENTS: dict[str, Any] = {
     "show-list": RunsDocument,
     "show-row": RowsDocument,
     "show-steps": StepsDocument,
+    "sweep": SweepDocument,
     "track": TrackDocument,
 }
 

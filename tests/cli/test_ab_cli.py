@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.cli.documents import said
 
 from ragauge.cli.ab import command
 from ragauge.errors import InputError, SettingsError, UnknownName
@@ -52,6 +53,11 @@ def rates(n: int, **shares: float) -> list[dict[str, Any]]:
     return [
         {"variant": name, "outcome": int(place < share * n)} for name, share in shares.items() for place in range(n)
     ]
+
+
+def test_the_answer_is_printed_as_the_schema_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = said(capsys, "ab", "ab", written(tmp_path / "t.csv", rates(2000, A=0.30, B=0.40)))
+    assert {arm.name for arm in printed.arms} == {"A", "B"}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])

@@ -58,6 +58,15 @@ def test_what_production_feeds_is_printed_as_the_schemas_say(
     assert (wrote.table, wrote.rows) == ("outcomes.csv", sum(wrote.variants.values()))
 
 
+def test_figures_and_alerts_are_printed_as_the_schemas_say(
+    log: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = said(capsys, "monitor-report", "monitor", "report", *log, "--days", 7)
+    assert len(report.days) == 7
+    found = said(capsys, "monitor-check", "monitor", "check", *log, code=1)
+    assert "top_similarity_drop" in {alert.rule for alert in found.alerts}
+
+
 def test_an_alert_that_is_accepted_is_printed_as_the_schema_says(
     log: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from tests.cli.documents import said
 
 from ragauge.cli.sweep import command
 from ragauge.errors import RunError, SettingsError, StoreError
@@ -75,6 +76,13 @@ def sweep(*args: str) -> dict[str, Any]:
     if result.exception is not None:
         raise result.exception
     return json.loads(result.stdout) | {"exit_code": result.return_value}
+
+
+def test_the_table_is_printed_as_the_schema_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_example(tmp_path, grid={"system.reference.k": [1, 3]})
+    printed = said(capsys, "sweep", "sweep", file, "--out", tmp_path / "runs", "--quiet")
+    assert [cell.state for cell in printed.cells] == ["complete", "complete"]
+    assert Path(printed.path).is_dir()
 
 
 def numbers(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,16 +15,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ragauge.cli.monitor import command
-from ragauge.core.model import Model
 from ragauge.errors import InputError, SettingsError
 from ragauge.monitor.query import Feedback, LoggedChunk, LoggedQuery
 from ragauge.monitor.report import MonitorReport
-from ragauge.monitor.telling import CheckDocument
 from ragauge.monitor.writer import LogWriter
 from ragauge.store.rundir import RunDir
 from ragauge.testing.receiver import WebhookReceiver
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
 TODAY = dt.datetime.now(dt.UTC).date()
 PER_DAY = 80
 _THINGS = ("timeout", "retention", "quota", "replica", "backup", "certificate", "webhook", "invoice")
@@ -302,12 +299,6 @@ def test_every_project_has_a_draw_of_its_own(tmp_path: Path) -> None:
         assert (figure["value"], figure["n"]) == (faithful, 6)
         rows = json.loads(_run("rows", *of, "--day", noon.date(), "--json").stdout)["rows"]
         assert {row["id"][:4] for row in rows} == {project}
-
-
-@pytest.mark.parametrize(("model", "name"), [(MonitorReport, "monitor-report"), (CheckDocument, "monitor-check")])
-def test_the_schema_in_the_documentation_is_the_models(model: type[Model], name: str) -> None:
-    written = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    assert written == json.loads(json.dumps(model.model_json_schema(mode="serialization")))
 
 
 def test_hostile_text_is_text_on_the_page(tmp_path: Path) -> None:
