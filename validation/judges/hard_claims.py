@@ -79,15 +79,19 @@ def passages() -> list[Passage]:
     return found
 
 
+def share_found(wanted: str, texts: Sequence[str]) -> float:
+    """Word overlap: the share (0 to 1) of the distinct content words of `wanted` that the texts hold; 0 without any."""
+    asked = set(content_words(wanted))
+    return len(asked & set(content_words("\n".join(texts)))) / len(asked) if asked else 0.0
+
+
 def outcomes(encoder: Encoder) -> list[Outcome]:
     """Every claim of the passages that judges are measured on."""
     found = []
     for passage in (one for one in passages() if one.measured):
-        held = set(content_words(passage.text))
         for label, claim in passage.claims:
-            asked = set(content_words(claim))
             words, read = (judge_text(claim, passage.contexts, encoder=one) for one in (None, encoder))
-            overlap = len(asked & held) / max(len(asked), 1)
+            overlap = share_found(claim, passage.contexts)
             found.append(Outcome(passage.kind, label, overlap, words.probability, read.probability))
     return found
 
